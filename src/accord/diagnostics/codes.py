@@ -1,0 +1,160 @@
+"""The one table of diagnostic codes.
+
+`accord explain`, the documentation's error pages and the SARIF rules are made from it, and a test compiles every example:
+the wrong one must give its code and the right one nothing. Codes are stable: a code is never given another meaning.
+
+E01x text · E02x protocols
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["CODES", "Code"]
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """What a code means, with a contract that has the mistake and one that does not."""
+
+    code: str
+    title: str
+    explanation: str
+    wrong: str
+    right: str
+
+
+_TABLE = (
+    Code(
+        "E010",
+        "unexpected character",
+        "The text holds a character that has no meaning in the language. Labels with such characters are written in "
+        "quotes; comments start with `//`; only ordinary spaces, tabs and line ends separate words.",
+        "!Ask.?Answer$.end",
+        '!Ask.?"Answer$".end',
+    ),
+    Code(
+        "E011",
+        "quoted label is not closed",
+        'A label in quotes reaches from one `"` to the next on the same line.',
+        '!"Ask me.?Answer.end',
+        '!"Ask me".?Answer.end',
+    ),
+    Code(
+        "E012",
+        "quoted label is not valid",
+        "Inside quotes the escapes of JSON apply, and a label has at least one character. Half of a surrogate pair is "
+        "no character.",
+        r'!"Ask\q".?Answer.end',
+        r'!"Ask\n".?Answer.end',
+    ),
+    Code(
+        "E013",
+        "unexpected word or sign",
+        "At this place the language expects something else; the message lists what. The most frequent causes are a "
+        "missing `.` between two steps, a missing `,` between two branches, and a missing `!` or `?` in front of a "
+        "label.",
+        "!Ask ?Answer.end",
+        "!Ask.?Answer.end",
+    ),
+    Code(
+        "E014",
+        "a limit was passed",
+        "The text is longer or nested deeper than the `Limits` in force allow. Split the contract, or pass a larger "
+        "`Limits` value where the contract is known to be good.",
+        "(" * 40 + "!a | !b" + " | !c)" * 40,
+        "(!a | !b | !c)",
+    ),
+    Code(
+        "W015",
+        "label holds deceptive characters",
+        "The label holds control characters, characters that change the direction of text, or letters of scripts that "
+        "look alike (a Cyrillic `а` among Latin letters). It may not be the label it seems to be.",
+        "!p\u0430y.end",
+        "!pay.end",
+    ),
+    Code(
+        "E016",
+        "bracket is not closed",
+        "Every `(` needs its `)` and every `{` its `}`.",
+        "!Ask.?{Yes.end, No.end",
+        "!Ask.?{Yes.end, No.end}",
+    ),
+    Code(
+        "E017",
+        "text is not UTF-8",
+        "Contract files are UTF-8 text.",
+        "",
+        "!a.end",
+    ),
+    Code(
+        "E020",
+        "nothing is declared",
+        "A contract, a declaration or a group needs at least one step. A session in which nothing happens is written "
+        "`end`.",
+        "// nothing here yet",
+        "end",
+    ),
+    Code(
+        "E021",
+        "recursion variable is not bound",
+        "A name that stands as a step of its own jumps back to the `rec` of that name around it. No such `rec` is "
+        "around this one. A message needs `!` or `?` in front of its label.",
+        "rec Loop.!Ask.?{Again.Lop, Done.end}",
+        "rec Loop.!Ask.?{Again.Loop, Done.end}",
+    ),
+    Code(
+        "E022",
+        "choice has no branches",
+        "A choice offers at least one branch.",
+        "!Ask.?{}.end",
+        "!Ask.?{Yes, No}.end",
+    ),
+    Code(
+        "E023",
+        "recursion is not guarded",
+        "Between a `rec` and the jump back to it at least one message must be exchanged; otherwise the loop could turn "
+        "for ever without anything happening.",
+        "rec X.X",
+        "rec X.!Ping.X",
+    ),
+    Code(
+        "E024",
+        "label stands twice in a choice",
+        "The label of a message decides which branch is taken, so the branches of a choice have different labels.",
+        "?{Yes.!Book.end, Yes.!Hold.end}",
+        "?{Yes.!{Book.end, Hold.end}}",
+    ),
+    Code(
+        "E025",
+        "text can never be reached",
+        "What stands after `end`, after a jump to a recursion variable, or after a choice or interleaving of which no "
+        "way leads out, can never happen.",
+        "!Ask.end.?Answer",
+        "!Ask.?Answer.end",
+    ),
+    Code(
+        "E026",
+        "recursion variable crosses an interleaving",
+        "The parts of an interleaving run side by side. A part may loop, but it cannot jump to a `rec` outside the "
+        "interleaving: the other parts would be left hanging.",
+        "rec X.(!a.X | !b)",
+        "rec X.(!a | !b).X",
+    ),
+    Code(
+        "E027",
+        "name is declared twice",
+        "The protocols of a contract have different names.",
+        "protocol P = !a.end\nprotocol P = !b.end",
+        "protocol P = !a.end\nprotocol Q = !b.end",
+    ),
+    Code(
+        "E028",
+        "protocol is too large",
+        "The compiled protocol has more states than the `Limits` in force allow.",
+        "",
+        "!a.end",
+    ),
+)
+
+CODES = {entry.code: entry for entry in _TABLE}

@@ -1,0 +1,58 @@
+"""The four families of errors, by who has to act.
+
+`ContractError`: the author of a contract made a mistake; it carries the diagnostics.
+`ViolationError`: an agent broke the contract.
+`UsageError`: the caller misused accord; nothing was changed.
+`InternalError`: accord itself is wrong; please report it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from accord.diagnostics import Diagnostic
+
+__all__ = [
+    "AccordError",
+    "ContractError",
+    "InternalError",
+    "ProtocolViolationError",
+    "UsageError",
+    "ViolationError",
+]
+
+
+class AccordError(Exception):
+    """Any error that accord raises on purpose."""
+
+
+class ContractError(AccordError):
+    """A contract text has errors; `diagnostics` says which and where."""
+
+    def __init__(self, diagnostics: tuple[Diagnostic, ...]) -> None:
+        self.diagnostics = diagnostics
+        super().__init__(diagnostics)
+
+    def __str__(self) -> str:
+        from accord.diagnostics.text import render_all  # noqa: PLC0415 - rendered only when somebody looks
+
+        return "\n" + render_all(self.diagnostics)
+
+
+class ViolationError(AccordError):
+    """An agent broke its contract."""
+
+
+ProtocolViolationError = ViolationError
+
+
+class UsageError(AccordError):
+    """accord was called in a way that cannot be meant; nothing was changed."""
+
+
+class InternalError(AccordError):
+    """A bug in accord. The session's answer is no until it is understood."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what}; this is a bug in accord, please report it")

@@ -1,0 +1,189 @@
+"""A tree to its canonical text.
+
+`print_protocol` writes one line; `print_document` writes a file, broken into lines where it must be, with its comments. The
+printer uses a stack of its own, so it prints whatever the parser reads. `parse(print(t)) == t`, and printing what was
+printed changes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from accord.language.labels import print_label, print_word
+from accord.language.layout import Break, Close, IfBroken, Note, Open, Piece, arrange
+from accord.language.tree import (
+    Action,
+    Choice,
+    Document,
+    End,
+    Interleaving,
+    Protocol,
+    Recursion,
+    Sequence,
+    Variable,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from accord.language.tree import Comment
+
+__all__ = ["print_document", "print_protocol"]
+
+INDENT = 4
+WIDTH = 88
+
+_BLANK_LINE = re.compile(r"[ \t\r]*\n[ \t\r]*\n")
+
+
+def print_protocol(protocol: Protocol) -> str:
+    """The protocol on one line.
+
+    Example:
+        >>> from accord.language import parse
+        >>> print_protocol(parse("!Ask . ?{ Yes.end, No, }. end").declarations[0].body)
+        '!Ask.?{Yes.end, No}.end'
+    """
+    return arrange(_Pieces((), "").of(protocol), float("inf"))
+
+
+def print_document(document: Document, *, width: int = WIDTH) -> str:
+    """The whole text in canonical form, comments included, ending in a newline."""
+    pieces = _Pieces(document.comments, document.source.text)
+    out: list[Piece] = []
+    for index, declaration in enumerate(document.declarations):
+        if index:
+            out += [Break(), *pieces.trailing_before(declaration.span.start), Break()]
+        out += pieces.comments_before(declaration.span.start)
+        if declaration.name is None:
+            out += [Open(), *pieces.of(declaration.body), Close()]
+        else:
+            out += [f"protocol {declaration.name} =", Open(INDENT), Break(" ")]
+            out += [*pieces.of(declaration.body), Close()]
+    out += pieces.comments_before(len(document.source.text) + 1)
+    return arrange(out, width) + "\n"
+
+
+class _Pieces:
+    """Turns trees into layout pieces and weaves in each comment before whatever followed it in the text."""
+
+    def __init__(self, comments: Iterable[Comment], text: str) -> None:
+        self.comments = list(comments)[::-1]
+        self.text = text
+
+    def comments_before(self, offset: int) -> list[Piece]:
+        notes: list[Piece] = []
+        while self.comments and self.comments[-1].span.start < offset:
+            comment = self.comments.pop()
+            blank = comment.own_line and _BLANK_LINE.match(self.text, comment.span.end) is not None
+            notes.append(Note(comment.text, comment.own_line, blank))
+        return notes
+
+    def trailing_before(self, offset: int) -> list[Piece]:
+        """Comments that stand behind the last declaration on its line."""
+        notes: list[Piece] = []
+        while (
+            self.comments
+            and not self.comments[-1].own_line
+            and self.comments[-1].span.start < offset
+        ):
+            notes += self.comments_before(self.comments[-1].span.start + 1)
+        return notes
+
+    def of(self, protocol: Protocol) -> list[Piece]:
+        out: list[Piece] = []
+        # What is still to be written, last first: finished pieces, protocols, or offsets before which comments go.
+        todo: list[Piece | Protocol | int] = [protocol]
+        while todo:
+            item = todo.pop()
+            if isinstance(item, int):
+                out += self.comments_before(item)
+            elif isinstance(item, Action):
+                out += self.comments_before(item.span.start)
+                out.append(print_word(item.direction, item.label, item.partner))
+            elif isinstance(item, Variable):
+                out += self.comments_before(item.span.start)
+                out.append(item.name)
+            elif isinstance(item, End):
+                out += self.comments_before(item.span.start)
+                out.append("end")
+            elif isinstance(item, Choice):
+                todo += reversed(self.choice(item))
+            elif isinstance(item, Interleaving):
+                todo += reversed(self.interleaving(item))
+            elif isinstance(item, Sequence | Recursion):
+                todo += reversed(self.steps(item))
+            else:
+                out.append(item)
+        return out
+
+    def steps(self, protocol: Protocol, first: str | None = None) -> list[Piece | Protocol | int]:
+        """A sequence; loops at its end are written at the same level, because a loop reaches to the end anyway.
+
+        `first` replaces the text of the first step: a branch of `!{…}` is written without its direction.
+        """
+        out: list[Piece | Protocol | int] = [Open()]
+        rest: Protocol | None = protocol
+        dot = False
+        while rest is not None:
+            steps = rest.steps if isinstance(rest, Sequence) else (rest,)
+            rest = None
+            for index, step in enumerate(steps):
+                last = index == len(steps) - 1
+                out.append(step.span.start)
+                if dot:
+                    out += [Break(), "."]
+                dot = True
+                if first is not None:
+                    out.append(first)
+                    first = None
+                elif isinstance(step, Recursion) and last:
+                    out.append(f"rec {step.variable}")
+                    rest = step.body
+                elif isinstance(step, Recursion):
+                    out += [
+                        "(",
+                        Open(INDENT),
+                        Break(),
+                        Open(),
+                        f"rec {step.variable}",
+                        step.body.span.start,
+                    ]
+                    out += [Break(), ".", step.body, Close(), Break(dedent=INDENT), Close(), ")"]
+                else:
+                    out.append(step)
+        out.append(Close())
+        return out
+
+    def choice(self, choice: Choice) -> list[Piece | Protocol | int]:
+        shared = _shared_prefix(choice)
+        out: list[Piece | Protocol | int] = [choice.span.start, Open(INDENT), f"{shared or ''}{{"]
+        for index, branch in enumerate(choice.branches):
+            out += [branch.span.start, Break(" " if index else "")]
+            if shared is None or isinstance(branch, End):
+                out.append(branch)
+            else:
+                head = branch.steps[0] if isinstance(branch, Sequence) else branch
+                assert isinstance(head, Action)  # noqa: S101 - a branch begins with an action
+                out += self.steps(branch, print_label(head.label))
+            if index < len(choice.branches) - 1:
+                out.append(",")
+        return [*out, IfBroken(","), choice.span.end - 1, Break(dedent=INDENT), "}", Close()]
+
+    def interleaving(self, interleaving: Interleaving) -> list[Piece | Protocol | int]:
+        out: list[Piece | Protocol | int] = [interleaving.span.start, Open(INDENT), "("]
+        for index, part in enumerate(interleaving.parts):
+            out += [part.span.start, Break(" " if index else ""), "| " if index else ""]
+            out.append(part)
+        return [*out, interleaving.span.end - 1, Break(dedent=INDENT), ")", Close()]
+
+
+def _shared_prefix(choice: Choice) -> str | None:
+    """`!` or `Role?` where all branches agree on it, so that it is written once, in front of the brace."""
+    prefixes = set()
+    for branch in choice.branches:
+        head = branch.steps[0] if isinstance(branch, Sequence) else branch
+        if isinstance(head, Action):
+            prefixes.add(f"{head.partner or ''}{head.direction}")
+    return prefixes.pop() if len(prefixes) == 1 else None

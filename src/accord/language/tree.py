@@ -1,0 +1,263 @@
+"""The tree of a contract: what the parser makes, the printer prints and everything else reads.
+
+Nodes are frozen, know their place in the text (`span`, which plays no part in equality) and are always in one normal form,
+which the constructors enforce:
+
+- a `Sequence` has at least two steps and none of them is a `Sequence`;
+- every branch of a `Choice` is `end` or begins with an action.
+
+There is no node for grouping: `(!a.?b).!c` is the sequence `!a.?b.!c`, and the printer puts parentheses where a loop does
+not stand last.
+
+A contract can be nested deeper than Python can recurse. So equality walks with a stack of its own, and a node's hash is
+computed once, from those of its children, when it is made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from accord.diagnostics import Source, Span
+from accord.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = [
+    "NOWHERE",
+    "RECEIVE",
+    "SEND",
+    "Action",
+    "Choice",
+    "Comment",
+    "Declaration",
+    "Direction",
+    "Document",
+    "End",
+    "Interleaving",
+    "Protocol",
+    "Recursion",
+    "Sequence",
+    "Variable",
+    "first_step",
+    "sequence",
+]
+
+Direction = Literal["!", "?"]
+SEND: Direction = "!"
+RECEIVE: Direction = "?"
+
+NOWHERE = Span(0, 0)
+
+
+class _Node:
+    """Equality and hash of all nodes, by shape and never by place."""
+
+    __slots__ = ()
+
+    _hash: int
+
+    def _scalars(self) -> tuple[object, ...]:
+        return ()
+
+    def children(self) -> tuple[Protocol, ...]:
+        """The protocols this one is made of, in source order."""
+        return ()
+
+    def __post_init__(self) -> None:
+        parts = (type(self).__name__, self._scalars(), tuple(c._hash for c in self.children()))
+        object.__setattr__(self, "_hash", hash(parts))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        stack: list[tuple[object, object]] = [(self, other)]
+        while stack:
+            left, right = stack.pop()
+            if left is right:
+                continue
+            if not isinstance(left, _Node) or type(left) is not type(right):
+                return NotImplemented if left is self else False
+            assert isinstance(right, _Node)  # noqa: S101 - for the type checker
+            if left._hash != right._hash or left._scalars() != right._scalars():
+                return False
+            mine, theirs = left.children(), right.children()
+            if len(mine) != len(theirs):
+                return False
+            stack.extend(zip(mine, theirs, strict=True))
+        return True
+
+    def __repr__(self) -> str:
+        from accord.language.printer import print_protocol  # noqa: PLC0415 - the printer needs the tree
+
+        assert isinstance(self, Protocol)  # noqa: S101 - for the type checker
+        return f"{type(self).__name__}({print_protocol(self)!r})"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Action(_Node):
+    """`!label`, `?label`, or the same with the partner named: `Role!label`."""
+
+    direction: Direction
+    label: str
+    partner: str | None = None
+    span: Span = NOWHERE
+    _hash: int = field(init=False)
+
+    def _scalars(self) -> tuple[object, ...]:
+        return (self.direction, self.label, self.partner)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Choice(_Node):
+    """One of several branches; the first action tells which."""
+
+    branches: tuple[Protocol, ...]
+    span: Span = NOWHERE
+    _hash: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        if not self.branches:
+            raise UsageError("a choice needs at least one branch")
+        for branch in self.branches:
+            if not isinstance(first_step(branch), Action) and not isinstance(branch, End):
+                raise UsageError(f"a branch begins with an action or is `end`, got {branch!r}")
+        _Node.__post_init__(self)
+
+    def children(self) -> tuple[Protocol, ...]:
+        """The branches."""
+        return self.branches
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Sequence(_Node):
+    """Steps one after the other. Made by `sequence`, which keeps the normal form."""
+
+    steps: tuple[Protocol, ...]
+    span: Span = NOWHERE
+    _hash: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        if len(self.steps) < 2 or any(isinstance(step, Sequence) for step in self.steps):
+            raise UsageError(
+                "a Sequence has two or more steps that are no sequences; use sequence()"
+            )
+        _Node.__post_init__(self)
+
+    def children(self) -> tuple[Protocol, ...]:
+        """The steps."""
+        return self.steps
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Interleaving(_Node):
+    """Parts that run side by side, each to its end, in any order."""
+
+    parts: tuple[Protocol, ...]
+    span: Span = NOWHERE
+    _hash: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        if len(self.parts) < 2:
+            raise UsageError("an interleaving needs at least two parts")
+        _Node.__post_init__(self)
+
+    def children(self) -> tuple[Protocol, ...]:
+        """The parts."""
+        return self.parts
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Recursion(_Node):
+    """`rec X. body`: a jump to `X` inside the body goes on from here."""
+
+    variable: str
+    body: Protocol
+    span: Span = NOWHERE
+    variable_span: Span = NOWHERE
+    _hash: int = field(init=False)
+
+    def _scalars(self) -> tuple[object, ...]:
+        return (self.variable,)
+
+    def children(self) -> tuple[Protocol, ...]:
+        """The body alone."""
+        return (self.body,)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Variable(_Node):
+    """A jump back to the innermost `rec` of this name."""
+
+    name: str
+    span: Span = NOWHERE
+    _hash: int = field(init=False)
+
+    def _scalars(self) -> tuple[object, ...]:
+        return (self.name,)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class End(_Node):
+    """The session is over; inside a part of an interleaving, the part is."""
+
+    span: Span = NOWHERE
+    _hash: int = field(init=False)
+
+
+Protocol = Action | Choice | Sequence | Interleaving | Recursion | Variable | End
+
+
+def sequence(steps: Iterable[Protocol]) -> Protocol:
+    """The steps in a row, flattened: the only way to build a sequence.
+
+    Example:
+        >>> sequence([Action("!", "a"), sequence([Action("?", "b"), End()])])
+        Sequence('!a.?b.end')
+    """
+    flat: list[Protocol] = []
+    for step in steps:
+        if isinstance(step, Sequence):
+            flat.extend(step.steps)
+        else:
+            flat.append(step)
+    if not flat:
+        raise UsageError("a sequence needs at least one step")
+    if len(flat) == 1:
+        return flat[0]
+    return Sequence(tuple(flat), Span(flat[0].span.start, flat[-1].span.end))
+
+
+def first_step(protocol: Protocol) -> Protocol:
+    """What a protocol begins with."""
+    return protocol.steps[0] if isinstance(protocol, Sequence) else protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A `// …` comment, without its line end. `own_line` tells whether only white space stands before it."""
+
+    text: str
+    span: Span
+    own_line: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """`protocol Name = …`; the name is `None` for a bare protocol."""
+
+    name: str | None
+    body: Protocol
+    span: Span = field(default=NOWHERE, compare=False)
+    name_span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """Everything one text declares."""
+
+    declarations: tuple[Declaration, ...]
+    source: Source = field(default=Source(""), compare=False, repr=False)
+    comments: tuple[Comment, ...] = field(default=(), compare=False, repr=False)

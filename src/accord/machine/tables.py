@@ -1,0 +1,88 @@
+"""The compiled protocol: literal tables, frozen.
+
+A machine is a list of states. There are two kinds:
+
+- a *plain* state has edges, each from a symbol (what happens) to a state, at most one edge per symbol;
+- a *fork* starts the parts of an interleaving side by side and names the state in which the session goes on when all of
+  them have finished. Parts are never multiplied out: they are states of the same table.
+
+`stop` says whether a session (or the part it belongs to) may stop in a state: `"end"` if it may end there, `"pause"` if no
+end can be reached any more and the state is a recursion point, so that stopping there leaves nothing owed.
+
+States are numbered in the order in which a walk along sorted symbols meets them, so that equal machines have equal tables
+whatever text they came from, and the digest of the tables is the identity of the protocol.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from accord.language.labels import print_word
+
+if TYPE_CHECKING:
+    from accord.language.tree import Direction
+
+__all__ = ["END_STATE", "Fork", "Machine", "Plain", "State", "Stop", "Symbol"]
+
+Stop = Literal["end", "pause"] | None
+
+
+class Symbol(NamedTuple):
+    """Something that can happen: a message in a direction, with the partner where the contract names one."""
+
+    direction: Direction
+    label: str
+    partner: str | None = None
+
+    @property
+    def word(self) -> str:
+        """As it is written in a contract."""
+        return print_word(self.direction, self.label, self.partner)
+
+    @property
+    def sort_key(self) -> tuple[str, str, str]:
+        """The canonical order of symbols: by direction, label, partner."""
+        return (self.direction, self.label, self.partner or "")
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A state with edges: pairs of an index into the machine's symbols and the number of the next state."""
+
+    edges: tuple[tuple[int, int], ...] = ()
+    stop: Stop = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """The start of an interleaving: the first states of its parts, and the state after all have finished."""
+
+    parts: tuple[int, ...]
+    join: int
+    stop: Stop = None
+
+
+State = Plain | Fork
+
+END_STATE = Plain((), "end")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A compiled protocol. State 0 is the first."""
+
+    symbols: tuple[Symbol, ...]
+    states: tuple[State, ...]
+    name: str | None = field(default=None, compare=False)
+
+    @cached_property
+    def labels(self) -> frozenset[str]:
+        """Every label the protocol names."""
+        return frozenset(symbol.label for symbol in self.symbols)
+
+    @cached_property
+    def has_forks(self) -> bool:
+        """Whether the protocol interleaves anything."""
+        return any(isinstance(state, Fork) for state in self.states)
