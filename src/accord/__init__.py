@@ -1,1 +1,89 @@
-"""accord."""
+"""accord: the contract layer for LLM agents.
+
+Names are loaded when they are first used, so `import accord` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from accord.errors import (
+        AccordError,
+        ContractError,
+        InternalError,
+        ProtocolViolationError,
+        UsageError,
+        ViolationError,
+    )
+    from accord.language import parse
+    from accord.limits import Limits
+    from accord.machine.contract import Contract
+    from accord.machine.contract import compile_contract as compile  # noqa: A004 - the pipeline's own word
+    from accord.monitor import (
+        UNRECOGNIZED,
+        Blocked,
+        Monitor,
+        Ok,
+        Unrecognized,
+        Verdict,
+        Violation,
+    )
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "AccordError": "accord.errors",
+    "Blocked": "accord.monitor",
+    "Contract": "accord.machine.contract",
+    "ContractError": "accord.errors",
+    "InternalError": "accord.errors",
+    "Limits": "accord.limits",
+    "Monitor": "accord.monitor",
+    "Ok": "accord.monitor",
+    "ProtocolViolationError": "accord.errors",
+    "UNRECOGNIZED": "accord.monitor",
+    "Unrecognized": "accord.monitor",
+    "UsageError": "accord.errors",
+    "Verdict": "accord.monitor",
+    "Violation": "accord.monitor",
+    "ViolationError": "accord.errors",
+    "compile": "accord.machine.contract:compile_contract",
+    "parse": "accord.language",
+}
+
+__all__ = [
+    "UNRECOGNIZED",
+    "AccordError",
+    "Blocked",
+    "Contract",
+    "ContractError",
+    "InternalError",
+    "Limits",
+    "Monitor",
+    "Ok",
+    "ProtocolViolationError",
+    "UsageError",
+    "Unrecognized",
+    "Verdict",
+    "Violation",
+    "ViolationError",
+    "compile",
+    "parse",
+]
+
+
+def __getattr__(name: str) -> object:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module 'accord' has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415
+
+    module, _, attribute = home.partition(":")
+    value = getattr(import_module(module), attribute or name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

@@ -91,8 +91,7 @@ def to_sarif(diagnostics: Sequence[Diagnostic], version: str) -> Json:
                         "message": {"text": f"{d.message}. {d.help}" if d.help else d.message},
                         "locations": [_location(d.source, d.span)],
                         "relatedLocations": [
-                            {**_location(d.source, n.span), "message": {"text": n.message}}
-                            for n in d.notes
+                            {**_location(d.source, n.span), "message": {"text": n.message}} for n in d.notes
                         ],
                     }
                     for d in diagnostics

@@ -76,8 +76,7 @@ def render(diagnostic: Diagnostic, *, colour: bool = False) -> str:
     gutter = len(str(max(lines)))
     pad = " " * gutter
     out = [
-        paint(style, f"{diagnostic.severity}[{diagnostic.code}]")
-        + paint(BOLD, f": {visible(diagnostic.message)}"),
+        paint(style, f"{diagnostic.severity}[{diagnostic.code}]") + paint(BOLD, f": {visible(diagnostic.message)}"),
         f"{pad}{paint(BLUE, '-->')} {visible(source.name)}:{line}:{column}",
         f"{pad} {paint(BLUE, '|')}",
     ]

@@ -17,9 +17,7 @@ from accord.limits import DEFAULT_LIMITS, Limits
 __all__ = ["examine", "parse", "print_document", "print_protocol"]
 
 
-def examine(
-    source: Source, limits: Limits = DEFAULT_LIMITS
-) -> tuple[Document, tuple[Diagnostic, ...]]:
+def examine(source: Source, limits: Limits = DEFAULT_LIMITS) -> tuple[Document, tuple[Diagnostic, ...]]:
     """What a text declares and all findings in source order; declarations that cannot be read are left out."""
     document, problems = parse_document(source, limits)
     findings = sorted([*problems, *check_document(document, limits)], key=lambda d: d.span)

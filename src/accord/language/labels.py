@@ -85,8 +85,7 @@ def print_label(label: str) -> str:
         return json.dumps(label, ensure_ascii=False)
     # Quoted text must survive a copy through any terminal, so what cannot be seen is written as an escape.
     return "".join(
-        json.dumps(c)[1:-1] if is_hidden(c) else json.dumps(c, ensure_ascii=False)[1:-1]
-        for c in label
+        json.dumps(c)[1:-1] if is_hidden(c) else json.dumps(c, ensure_ascii=False)[1:-1] for c in label
     ).join('""')
 
 
@@ -121,9 +120,7 @@ def parse_word(word: str) -> tuple[Direction, str, str | None]:
 
 # Scripts that hold letters easily taken for one another. Other mixtures (Japanese with Latin) are everyday text.
 _CONFUSABLE_SCRIPTS = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC"})
-_BIDI_CONTROLS = frozenset(
-    "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-)
+_BIDI_CONTROLS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 def why_suspicious(label: str) -> str | None:
@@ -134,9 +131,7 @@ def why_suspicious(label: str) -> str | None:
         return "it holds characters that change the direction of text"
     if any(map(is_hidden, label)):
         return "it holds characters that cannot be seen"
-    scripts = {
-        unicodedata.name(c, "").split(" ", 1)[0] for c in label if unicodedata.category(c)[0] == "L"
-    }
+    scripts = {unicodedata.name(c, "").split(" ", 1)[0] for c in label if unicodedata.category(c)[0] == "L"}
     mixed = sorted(scripts & _CONFUSABLE_SCRIPTS)
     if len(mixed) > 1:
         return f"it mixes {' and '.join(s.capitalize() for s in mixed)} letters"

@@ -116,9 +116,7 @@ def _unicode_word(text: str, start: int, tokens: list[Token]) -> int:
     return end
 
 
-def _string(
-    source: Source, quoted: str, start: int, tokens: list[Token], problems: list[Diagnostic]
-) -> None:
+def _string(source: Source, quoted: str, start: int, tokens: list[Token], problems: list[Diagnostic]) -> None:
     span = Span(start, start + len(quoted))
     label = ""
     reason = help_ = ""
@@ -138,9 +136,7 @@ def _string(
     tokens.append(Token("string", normalise(label), *span))
 
 
-def _unterminated(
-    source: Source, start: int, tokens: list[Token], problems: list[Diagnostic]
-) -> int:
+def _unterminated(source: Source, start: int, tokens: list[Token], problems: list[Diagnostic]) -> int:
     end = source.text.find("\n", start)
     end = len(source.text) if end < 0 else end
     problems.append(

@@ -78,9 +78,7 @@ def parse_document(source: Source, limits: Limits) -> tuple[Document, list[Diagn
 
 
 class _Parser:
-    def __init__(
-        self, source: Source, tokens: list[Token], problems: list[Diagnostic], limits: Limits
-    ) -> None:
+    def __init__(self, source: Source, tokens: list[Token], problems: list[Diagnostic], limits: Limits) -> None:
         self.source = source
         self.tokens = tokens
         self.at = 0
@@ -89,6 +87,7 @@ class _Parser:
         self.limits = limits
         self.frames: list[_Frame] = []
         self.errors_before = 0
+        self.boundary = 0  # where the declaration being read ends: at the next one, or at the end of the text
 
     # -- declarations ------------------------------------------------------------------------------------------------
 
@@ -123,24 +122,24 @@ class _Parser:
             declarations += [declaration] if declaration else []
         return declarations
 
-    def at_declaration(self) -> bool:
+    def at_declaration(self, at: int | None = None) -> bool:
         """Whether `protocol Name =` stands here."""
-        token = self.tokens[self.at]
-        if token.kind != "word" or token.value != "protocol":
+        at = self.at if at is None else at
+        token = self.tokens[at]
+        if token.value != "protocol" or token.kind != "word":
             return False
-        following = self.tokens[self.at + 1 : self.at + 3]
-        return (
-            len(following) == 2
-            and following[0].kind == "word"
-            and following[1].kind == "sign"
-            and following[1].value == "="
-        )
+        name, sign = (*self.tokens[at + 1 : at + 3], token, token)[:2]
+        return name.kind == "word" and sign.kind == "sign" and sign.value == "="
 
     def declaration(self, name: Token | None, start: int = 0) -> Declaration | None:
         """One protocol, up to the next declaration or the end of the text."""
         self.errors_before = len(self.problems)
         first = self.tokens[self.at]
         self.frames = [_Frame("declaration", first)]
+        while self.boundary < len(self.tokens) - 1 and (
+            self.boundary < self.at or not self.at_declaration(self.boundary)
+        ):
+            self.boundary += 1
         if self.at_boundary():
             where = name.span if name else first.span
             self.report(
@@ -152,10 +151,7 @@ class _Parser:
             return None
         situation = _Situation.STEP
         while not self.at_boundary():
-            if (
-                len(self.problems) >= self.limits.diagnostics
-                or len(self.frames) > self.limits.nesting
-            ):
+            if len(self.problems) >= self.limits.diagnostics or len(self.frames) > self.limits.nesting:
                 self.give_up()
                 break
             if situation is _Situation.STEP:
@@ -172,12 +168,10 @@ class _Parser:
         body = sequence(self.frames[0].steps)
         end = body.span.end
         begin = start if name else body.span.start
-        return Declaration(
-            name.value if name else None, body, Span(begin, end), name.span if name else Span(0, 0)
-        )
+        return Declaration(name.value if name else None, body, Span(begin, end), name.span if name else Span(0, 0))
 
     def at_boundary(self) -> bool:
-        return self.tokens[self.at].kind == "end of text" or self.at_declaration()
+        return self.at >= self.boundary
 
     def finish(self, situation: _Situation) -> None:
         """The text or the next declaration ends this one: whatever is still open was never closed."""
@@ -267,9 +261,7 @@ class _Parser:
         if following.kind == "sign" and following.value in "!?" and self.good_name(token):
             self.at += 1
             return self.action_or_choice(token.value, token.start)
-        joined = (
-            following.kind == "sign" and following.value in "-:" and following.start == token.end
-        )
+        joined = following.kind == "sign" and following.value in "-:" and following.start == token.end
         if joined or not self.good_name(token):
             label, end = self.joined_label()
             quoted = print_label(label)
@@ -300,9 +292,7 @@ class _Parser:
         if dot.kind == "sign" and dot.value == ".":
             self.at += 1
         else:
-            self.report(
-                "E013", f"expected `.` after `rec {name.value}`; found {self.shown(dot)}", dot.span
-            )
+            self.report("E013", f"expected `.` after `rec {name.value}`; found {self.shown(dot)}", dot.span)
         frame = _Frame("rec", rec)
         frame.variable = name
         self.frames.append(frame)
@@ -339,11 +329,7 @@ class _Parser:
         if frame.direction is not None:
             return self.directed_branch(frame, token, frame.direction)
         start, partner = token.start, None
-        if (
-            token.kind == "word"
-            and self.tokens[self.at + 1].value in {"!", "?"}
-            and self.good_name(token)
-        ):
+        if token.kind == "word" and self.tokens[self.at + 1].value in {"!", "?"} and self.good_name(token):
             partner = token.value
             self.at += 1
             token = self.tokens[self.at]
@@ -371,9 +357,7 @@ class _Parser:
             help_ = "a branch begins with its label, or is `end`"
             if token.value in "!?":
                 help_ = "the direction stands once, in front of the brace; write `{!a, ?b}` to mix directions"
-            self.report(
-                "E013", f"expected a label; found {self.shown(token)}", token.span, help_=help_
-            )
+            self.report("E013", f"expected a label; found {self.shown(token)}", token.span, help_=help_)
             return self.resynchronise()
         label = self.label("a label")
         if label is None:
@@ -421,11 +405,7 @@ class _Parser:
                 help_=_HELP_FOR_STRAY.get(token.value, ""),
             )
             self.at += 1
-            return (
-                _Situation.STEP
-                if token.value in ",|" and not self.at_boundary()
-                else _Situation.AFTER
-            )
+            return _Situation.STEP if token.value in ",|" and not self.at_boundary() else _Situation.AFTER
         if token.value == "}":
             return self.close_choice(frame, token)
         self.at += 1
@@ -459,9 +439,7 @@ class _Parser:
         elif frame.finished:
             self.frames[-1].steps.append(Choice(tuple(frame.finished), span))
         else:
-            self.report(
-                "E022", "the choice has no branches", span, help_="name at least one: `{label}`"
-            )
+            self.report("E022", "the choice has no branches", span, help_="name at least one: `{label}`")
         return _Situation.AFTER
 
     def close_loops(self) -> None:
@@ -471,9 +449,7 @@ class _Parser:
             if frame.steps:
                 body = sequence(frame.steps)
                 span = Span(frame.opening.start, body.span.end)
-                self.frames[-1].steps.append(
-                    Recursion(frame.variable.value, body, span, frame.variable.span)
-                )
+                self.frames[-1].steps.append(Recursion(frame.variable.value, body, span, frame.variable.span))
 
     # -- small pieces ------------------------------------------------------------------------------------------------
 
@@ -551,9 +527,7 @@ class _Parser:
             return "the end of the text"
         return f"`{clip(self.source.text[token.start : token.end], 40)}`"
 
-    def report(
-        self, code: str, message: str, span: Span, *, label: str = "", help_: str = ""
-    ) -> None:
+    def report(self, code: str, message: str, span: Span, *, label: str = "", help_: str = "") -> None:
         # One place, one error: what follows from an error at the same place would only repeat it.
         if self.problems and self.problems[-1].span == span:
             return

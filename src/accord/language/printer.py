@@ -83,11 +83,7 @@ class _Pieces:
     def trailing_before(self, offset: int) -> list[Piece]:
         """Comments that stand behind the last declaration on its line."""
         notes: list[Piece] = []
-        while (
-            self.comments
-            and not self.comments[-1].own_line
-            and self.comments[-1].span.start < offset
-        ):
+        while self.comments and not self.comments[-1].own_line and self.comments[-1].span.start < offset:
             notes += self.comments_before(self.comments[-1].span.start + 1)
         return notes
 

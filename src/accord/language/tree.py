@@ -141,9 +141,7 @@ class Sequence(_Node):
 
     def __post_init__(self) -> None:
         if len(self.steps) < 2 or any(isinstance(step, Sequence) for step in self.steps):
-            raise UsageError(
-                "a Sequence has two or more steps that are no sequences; use sequence()"
-            )
+            raise UsageError("a Sequence has two or more steps that are no sequences; use sequence()")
         _Node.__post_init__(self)
 
     def children(self) -> tuple[Protocol, ...]:

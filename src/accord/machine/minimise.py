@@ -159,24 +159,24 @@ def _renumbered(machine: Machine, block_of: dict[int, int]) -> Machine:
     order = sorted(range(len(machine.symbols)), key=lambda s: machine.symbols[s].sort_key)
     rank = {symbol: position for position, symbol in enumerate(order)}
 
-    def sorted_edges(state: Plain) -> list[tuple[int, int]]:
-        return sorted((rank[symbol], block_of[target]) for symbol, target in state.edges)
-
+    edges_of: dict[int, list[tuple[int, int]]] = {}
     number_of = {block_of[0]: 0}
     queue = deque([block_of[0]])
     used: set[int] = set()
     while queue:
-        state = machine.states[members[queue.popleft()]]
+        block = queue.popleft()
+        state = machine.states[members[block]]
         if isinstance(state, Fork):
             blocks = [block_of[part] for part in (*state.parts, state.join)]
         else:
-            edges = sorted_edges(state)
-            used.update(symbol for symbol, _ in edges)
-            blocks = [block for _, block in edges]
-        for block in blocks:
-            if block not in number_of:
-                number_of[block] = len(number_of)
-                queue.append(block)
+            edges = sorted([(rank[symbol], block_of[target]) for symbol, target in state.edges])
+            edges_of[block] = edges
+            used.update([symbol for symbol, _ in edges])
+            blocks = [target for _, target in edges]
+        for target in blocks:
+            if target not in number_of:
+                number_of[target] = len(number_of)
+                queue.append(target)
     kept = sorted(used)
     position = {symbol: at for at, symbol in enumerate(kept)}
     symbols: tuple[Symbol, ...] = tuple(machine.symbols[order[symbol]] for symbol in kept)
@@ -187,9 +187,6 @@ def _renumbered(machine: Machine, block_of: dict[int, int]) -> Machine:
             parts = tuple(sorted(number_of[block_of[part]] for part in state.parts))
             states.append(Fork(parts, number_of[block_of[state.join]], state.stop))
         else:
-            states.append(
-                Plain(
-                    tuple((position[s], number_of[b]) for s, b in sorted_edges(state)), state.stop
-                )
-            )
+            renumbered = [(position[s], number_of[target]) for s, target in edges_of[block]]
+            states.append(Plain(tuple(renumbered), state.stop))
     return Machine(symbols, tuple(states), machine.name)

@@ -40,8 +40,4 @@ def is_letter(character: str) -> bool:
 
 def is_label_character(character: str) -> bool:
     """Whether this may stand in a plain label, joints apart."""
-    return (
-        is_letter(character)
-        or character == "_"
-        or unicodedata.category(character) in {"Nd", "Mn", "Mc"}
-    )
+    return is_letter(character) or character == "_" or unicodedata.category(character) in {"Nd", "Mn", "Mc"}

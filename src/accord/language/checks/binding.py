@@ -62,9 +62,7 @@ def _labels(body: Protocol) -> set[str]:
     return found
 
 
-def _unbound(
-    node: Variable, source: Source, scope: dict[str, tuple[int, Span]], labels: set[str]
-) -> Diagnostic:
+def _unbound(node: Variable, source: Source, scope: dict[str, tuple[int, Span]], labels: set[str]) -> Diagnostic:
     help_ = "a jump needs a `rec` of that name around it; a message needs `!` or `?` in front of its label"
     meant = did_you_mean(node.name, scope)
     if meant:

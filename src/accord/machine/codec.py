@@ -1,0 +1,113 @@
+"""Machines as JSON and back, with a version and a digest.
+
+The digest covers the canonical bytes of the tables, so a file that was edited, cut short or written by another version is
+refused instead of run. Reading trusts nothing: every number is checked before it is used as an index.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from accord.canonical import digest
+from accord.errors import UsageError
+from accord.language.labels import is_name
+from accord.machine.tables import Fork, Machine, Plain, State, Stop, Symbol
+
+if TYPE_CHECKING:
+    from accord.canonical import Json
+
+__all__ = ["FORMAT", "VERSION", "decode_machine", "encode_machine", "machine_digest"]
+
+FORMAT = "accord.machine"
+VERSION = 1
+
+
+class _StateRecord(msgspec.Struct, forbid_unknown_fields=True):
+    edges: list[tuple[int, int]] | None = None
+    parts: list[int] | None = None
+    join: int | None = None
+    stop: Stop = None
+
+
+class _MachineRecord(msgspec.Struct, forbid_unknown_fields=True):
+    format: str
+    version: int
+    digest: str
+    symbols: list[tuple[Literal["!", "?"], str, str | None]]
+    states: list[_StateRecord]
+    name: str | None = None
+
+
+def _tables(machine: Machine) -> dict[str, Json]:
+    states: list[Json] = []
+    for state in machine.states:
+        record: dict[str, Json] = {}
+        if isinstance(state, Fork):
+            record |= {"parts": list(state.parts), "join": state.join}
+        else:
+            record["edges"] = [list(edge) for edge in state.edges]
+        if state.stop is not None:
+            record["stop"] = state.stop
+        states.append(record)
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "symbols": [list(symbol) for symbol in machine.symbols],
+        "states": states,
+    }
+
+
+def machine_digest(machine: Machine) -> str:
+    """The identity of a compiled protocol: `sha256:…` over its tables. The name plays no part in it."""
+    return digest(_tables(machine))
+
+
+def encode_machine(machine: Machine) -> dict[str, Json]:
+    """A machine as a JSON object."""
+    tables = _tables(machine)
+    return {**tables, "name": machine.name, "digest": digest(tables)}
+
+
+def decode_machine(value: bytes | str | dict[str, Json]) -> Machine:
+    """A machine from its JSON text or object.
+
+    Raises `UsageError` that says what is wrong if it is not exactly what `encode_machine` writes.
+    """
+    try:
+        if isinstance(value, bytes | str):
+            record = msgspec.json.decode(value, type=_MachineRecord)
+        else:
+            record = msgspec.convert(value, type=_MachineRecord)
+    except (msgspec.MsgspecError, RecursionError, UnicodeError) as error:
+        raise UsageError(f"this is no machine: {error}") from None
+    if record.format != FORMAT or record.version != VERSION:
+        found = f"{record.format} version {record.version}"
+        raise UsageError(f"expected {FORMAT} version {VERSION}, found {found}")
+    symbols = tuple(Symbol(*symbol) for symbol in record.symbols)
+    states = tuple(_state(number, state, record) for number, state in enumerate(record.states))
+    if not states:
+        raise UsageError("this is no machine: it has no states")
+    if any(not s.label or (s.partner is not None and not is_name(s.partner)) for s in symbols):
+        raise UsageError("this is no machine: a symbol has no proper name")
+    machine = Machine(symbols, states, record.name)
+    if machine_digest(machine) != record.digest:
+        raise UsageError("the machine does not match its digest: it was changed after it was written")
+    return machine
+
+
+def _state(number: int, state: _StateRecord, record: _MachineRecord) -> State:
+    def known(target: int) -> int:
+        if not 0 <= target < len(record.states):
+            raise UsageError(f"state {number} leads to state {target}, which does not exist")
+        return target
+
+    if state.edges is not None and state.parts is None and state.join is None:
+        symbols = [symbol for symbol, _ in state.edges]
+        if len(set(symbols)) != len(symbols) or not all(0 <= symbol < len(record.symbols) for symbol in symbols):
+            raise UsageError(f"the edges of state {number} name no proper symbols")
+        return Plain(tuple((symbol, known(target)) for symbol, target in state.edges), state.stop)
+    if state.edges is None and state.parts is not None and state.join is not None:
+        return Fork(tuple(map(known, state.parts)), known(state.join), state.stop)
+    raise UsageError(f"state {number} is neither a plain state nor a fork")

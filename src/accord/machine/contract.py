@@ -1,0 +1,126 @@
+"""The compiled contract: what one text declares, ready to run.
+
+Compile once, share everywhere: a contract is immutable to its users and safe between threads and sessions.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from accord.canonical import digest
+from accord.diagnostics import Diagnostic, Source, Span, did_you_mean
+from accord.errors import ContractError, UsageError
+from accord.language import examine
+from accord.limits import DEFAULT_LIMITS, Limits
+from accord.machine.codec import machine_digest
+from accord.machine.compiler import compile_declaration
+from accord.machine.standing import Standings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from accord.language.tree import Document
+    from accord.machine.tables import Machine
+
+__all__ = ["Contract", "compile_contract", "compile_document", "read_source"]
+
+
+class Contract:
+    """Compiled protocols by name; a bare protocol has the name `None`."""
+
+    document: Document
+    machines: Mapping[str | None, Machine]
+    limits: Limits
+
+    def __init__(self, document: Document, machines: dict[str | None, Machine], limits: Limits) -> None:
+        self.document = document
+        self.machines = MappingProxyType(machines)
+        self.limits = limits
+        self._standings = {name: Standings(machine, limits) for name, machine in machines.items()}
+
+    @cached_property
+    def digest(self) -> str:
+        """The identity of what was compiled: texts that mean the same have the same digest."""
+        return digest([[name, machine_digest(m)] for name, m in sorted(self.machines.items(), key=str)])
+
+    def __repr__(self) -> str:
+        names = ", ".join(name or "(bare)" for name in self.machines)
+        return f"<Contract {names} from {self.document.source.name}>"
+
+    def protocol_name(self, name: str | None = None) -> str | None:
+        """The name of the protocol meant by `name`; it may be left out where there is only one."""
+        if name is None and len(self.machines) == 1:
+            return next(iter(self.machines))
+        if name is not None and name in self.machines:
+            return name
+        names = [known for known in self.machines if known is not None]
+        listed = ", ".join(f"`{known}`" for known in names)
+        if name is None:
+            raise UsageError(f"the contract has several protocols; say which: protocol= one of {listed}")
+        meant = did_you_mean(name, names)
+        hint = f"; did you mean `{meant}`?" if meant else f"; it declares {listed}" if names else ""
+        raise UsageError(f"the contract declares no protocol `{name}`{hint}")
+
+    def machine(self, name: str | None = None) -> Machine:
+        """The compiled protocol of that name."""
+        return self.machines[self.protocol_name(name)]
+
+    def standings(self, name: str | None = None) -> Standings:
+        """Where sessions of that protocol can stand."""
+        return self._standings[self.protocol_name(name)]
+
+
+def compile_document(document: Document, limits: Limits = DEFAULT_LIMITS) -> Contract:
+    """A checked tree, compiled."""
+    machines = {
+        declaration.name: compile_declaration(declaration, document.source, limits)
+        for declaration in document.declarations
+    }
+    return Contract(document, machines, limits)
+
+
+def compile_contract(contract: str | Path, *, limits: Limits = DEFAULT_LIMITS) -> Contract:
+    """Compile a contract: a `str` is its text, a `Path` the file that holds it.
+
+    Raises `ContractError` with every finding if it has errors, and `UsageError` if the file cannot be read.
+
+    Example:
+        >>> compile_contract("!Ask.?Answer.end")
+        <Contract (bare) from <contract>>
+    """
+    if isinstance(contract, Path):
+        source = read_source(contract, limits)
+    elif isinstance(contract, str):
+        source = Source(contract)
+    else:
+        kind = type(contract).__name__
+        raise UsageError(f"a contract is given as text (`str`) or as a file (`Path`), got `{kind}`")
+    document, findings = examine(source, limits)
+    if any(finding.severity == "error" for finding in findings):
+        raise ContractError(findings)
+    return compile_document(document, limits)
+
+
+def read_source(path: Path, limits: Limits = DEFAULT_LIMITS) -> Source:
+    """The text of a contract file.
+
+    Raises `UsageError` if it cannot be read and `ContractError` (E017) if it is not UTF-8.
+    """
+    try:
+        with path.open("rb") as file:
+            # Four bytes a character are enough to see that the limit on characters is passed.
+            data = file.read(limits.source_characters * 4 + 5)
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror or error}") from None
+    try:
+        return Source(data.decode("utf-8"), str(path))
+    except UnicodeDecodeError as error:
+        readable = data[: error.start].decode("utf-8")
+        source = Source(readable, str(path))
+        span = Span(len(readable), len(readable))
+        message = f"byte {error.start} is not UTF-8"
+        finding = Diagnostic("E017", message, source, span, help="save the file as UTF-8")
+        raise ContractError((finding,)) from None

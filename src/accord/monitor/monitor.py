@@ -1,0 +1,286 @@
+"""`Monitor`: one session of one protocol, safe under threads, for less than the price of a lock.
+
+Theory of operation. A session's whole state is one reference, `_at`, and the trace. The fast path looks the label up where
+the session is, appends to the trace and moves, in one stretch of byte code without a call. CPython hands over to another
+thread, delivers a signal or raises `KeyboardInterrupt` only at calls and backward jumps, never inside such a stretch, so
+it happens whole or not at all. The slow path (a refusal, a step taken for the first time) computes without touching anything
+and then commits in the same manner: if the session is still where it was, append and move; else compute again.
+
+Two rules follow, and a test that reads the byte code holds them:
+
+- INVARIANT: a stretch that reads and writes `_at` contains no call and no loop, and allocates no container, so that not even
+  the garbage collector can run code inside it.
+- INVARIANT: such a stretch stands on one line. Debuggers and coverage tools run code between lines.
+
+Where the interpreter gives no such guarantee, `atomicity` puts a lock around the same methods.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from accord.errors import UsageError
+from accord.language.labels import is_name, normalise, parse_word
+from accord.machine.contract import Contract, compile_contract
+from accord.monitor import snapshot as snapshots
+from accord.monitor.atomicity import atomic
+from accord.monitor.step import Aside, Event, Mode, close, standing_of, status, step
+from accord.monitor.verdicts import OK, Blocked, Violation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from accord.canonical import Json
+    from accord.language.tree import Direction
+    from accord.monitor.step import Place, Status
+    from accord.monitor.verdicts import Verdict
+
+__all__ = ["Monitor"]
+
+
+@atomic("send", "receive", "close", "reset", "_attempt")
+class Monitor:
+    """Watches one session against a protocol.
+
+    `contract` is a text (`str`), a file (`Path`) or a compiled contract, which any number of monitors can share. Where it
+    declares several protocols, `protocol` names one. In mode `halt` everything after a violation is blocked; in mode
+    `refuse` a violation is recorded and changes nothing.
+
+    Example:
+        >>> m = Monitor("!Ping.?Pong.end")
+        >>> m.send("Ping"), m.send("Pong"), m.send("Anything")
+        (Ok(), Violation(expected=['?Pong'], got='!Pong'), Blocked('monitor halted after a previous violation'))
+    """
+
+    __slots__ = ("_at", "_before", "_contract", "_lock", "_mode", "_name", "_trace")
+
+    def __init__(self, contract: str | Path | Contract, *, protocol: str | None = None, mode: Mode = "halt") -> None:
+        if mode not in ("halt", "refuse"):
+            raise UsageError(f"mode is `halt` or `refuse`, got {mode!r}")
+        if not isinstance(contract, Contract):
+            contract = compile_contract(contract)
+        self._contract = contract
+        self._name = contract.protocol_name(protocol)
+        self._mode: Mode = mode
+        self._at: Place = contract.standings(self._name).start
+        self._trace: list[str] = []
+        # Events before this monitor was restored; `None` if it has seen its session from the start.
+        self._before: int | None = None
+
+    # -- events --------------------------------------------------------------------------------------------------------
+
+    def send(self, label: str, *, to: str | None = None) -> Verdict:
+        """The agent sends a message or calls a tool; `to` names the partner where the contract needs it."""
+        if type(label) is str and to is None:
+            try:
+                word, after = self._at.sends[label]; self._trace += word; self._at = after  # fmt: skip  # noqa: E702
+            except KeyError:
+                pass
+            else:
+                return OK
+        return self._attempt("!", label, to)
+
+    def receive(self, label: str, *, sender: str | None = None) -> Verdict:
+        """Something reaches the agent; `sender` names the partner where the contract needs it."""
+        if type(label) is str and sender is None:
+            try:
+                word, after = self._at.receives[label]; self._trace += word; self._at = after  # fmt: skip  # noqa: E702
+            except KeyError:
+                pass
+            else:
+                return OK
+        return self._attempt("?", label, sender)
+
+    def peek_send(self, label: str, *, to: str | None = None) -> Verdict:
+        """What `send` would answer; changes nothing."""
+        return self._ask("!", label, to)
+
+    def peek_receive(self, label: str, *, sender: str | None = None) -> Verdict:
+        """What `receive` would answer; changes nothing."""
+        return self._ask("?", label, sender)
+
+    def close(self) -> Verdict:
+        """Nothing more will come: `Ok` if nothing is owed, else a violation that says what is.
+
+        Closing is final. Closing again gives the same answer.
+        """
+        while True:
+            at = self._at
+            after, verdict = close(at)
+            if self._at is at: self._at = after; break  # fmt: skip  # noqa: E701, E702
+        return self._placed(verdict, None)
+
+    def reset(self) -> None:
+        """Start a new session: first state, empty trace."""
+        start = self._contract.standings(self._name).start
+        trace: list[str] = []
+        self._at = start; self._trace = trace; self._before = None  # fmt: skip  # noqa: E702
+
+    # -- questions -----------------------------------------------------------------------------------------------------
+
+    def allowed(self) -> list[str]:
+        """The words that are legal now, sorted; empty when halted, closed or at the end."""
+        at = self._at
+        if isinstance(at, Aside) and at.phase != "puzzled":
+            return []
+        return list(standing_of(at).allowed)
+
+    @property
+    def current_state(self) -> int | str:
+        """The state the session is in, as `accord show` numbers it; a text where parts run side by side."""
+        return standing_of(self._at).number
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether the session may end here."""
+        return standing_of(self._at).complete
+
+    @property
+    def is_halted(self) -> bool:
+        """Whether a violation has halted the monitor."""
+        return status(self._at) == "violated"
+
+    @property
+    def status(self) -> Status:
+        """`running`, `complete`, `violated`, `incomplete` or `unrecognised`."""
+        return status(self._at)
+
+    @property
+    def mode(self) -> Mode:
+        """`halt` or `refuse`."""
+        return self._mode
+
+    @property
+    def contract(self) -> Contract:
+        """The compiled contract."""
+        return self._contract
+
+    @property
+    def protocol(self) -> str | None:
+        """The name of the protocol, `None` for a bare one."""
+        return self._name
+
+    @property
+    def trace(self) -> list[str]:
+        """Every attempt so far, in order, accepted or not; a list of your own."""
+        return list(self._trace)
+
+    def __repr__(self) -> str:
+        return f"<Monitor {self._name or '(bare)'} at {self.current_state}: {self.status}>"
+
+    # -- keeping a session ---------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, list[str]]:
+        """The session as `{"trace": […]}`, to be replayed by `from_dict`.
+
+        Raises `UsageError` where replay could not restore it; `snapshot` always can.
+        """
+        at, trace = self._at, self.trace
+        if self._before is not None:
+            raise UsageError("this monitor was restored and has not seen the whole trace; use snapshot()")
+        if self._mode == "refuse":
+            raise UsageError("the trace of a refusing monitor holds refused attempts; use snapshot()")
+        if isinstance(at, Aside) and at.phase in {"complete", "incomplete", "unrecognised"}:
+            raise UsageError("a trace cannot say that the session was closed; use snapshot()")
+        return {"trace": trace}
+
+    @classmethod
+    def from_dict(
+        cls,
+        contract: str | Path | Contract,
+        state: Mapping[str, object],
+        *,
+        protocol: str | None = None,
+    ) -> Self:
+        """A monitor that has seen the trace of `to_dict`."""
+        trace = state.get("trace") if hasattr(state, "get") else None
+        if not isinstance(trace, list) or set(state) != {"trace"}:
+            raise UsageError('expected exactly {"trace": […]}, as to_dict() writes it')
+        monitor = cls(contract, protocol=protocol)
+        for index, word in enumerate(trace):
+            try:
+                direction, label, partner = parse_word(word)
+            except (ValueError, TypeError) as error:
+                raise UsageError(f"entry {index} of the trace: {error}") from None
+            monitor._attempt(direction, label, partner)
+        return monitor
+
+    def snapshot(self, *, key: bytes | None = None) -> dict[str, Json]:
+        """The session as it stands, in JSON values, whatever the length of its trace.
+
+        It carries the contract's digest, a version, the mode and a checksum. With a `key` the checksum is an HMAC, so
+        that nobody without the key can forge a snapshot.
+        """
+        at, seen = self._at, len(self._trace)
+        return snapshots.write(at, self._contract, self._name, self._mode, (self._before or 0) + seen, key)
+
+    @classmethod
+    def restore(
+        cls,
+        contract: str | Path | Contract,
+        snapshot: Mapping[str, object] | str | bytes,
+        key: bytes | None = None,
+    ) -> Self:
+        """A monitor that goes on where the snapshot was taken.
+
+        Raises `UsageError` if the snapshot is damaged, forged, or of another contract.
+        """
+        if not isinstance(contract, Contract):
+            contract = compile_contract(contract)
+        place, name, mode, events = snapshots.read(snapshot, contract, key)
+        monitor = cls(contract, protocol=name, mode=mode)
+        monitor._at = place
+        monitor._before = events
+        return monitor
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise UsageError("a monitor cannot be copied or pickled; use snapshot() and Monitor.restore()")
+
+    # -- the slow path -------------------------------------------------------------------------------------------------
+
+    def _event(self, direction: Direction, label: str, partner: str | None) -> Event:
+        if type(label) is not str:
+            raise UsageError(f"a label is a `str`, got `{type(label).__name__}`")
+        if not label:
+            raise UsageError("a label has at least one character")
+        if partner is not None and (type(partner) is not str or not is_name(partner)):
+            raise UsageError(f"a partner is a role name, got {partner!r}")
+        return Event(direction, normalise(label), partner)
+
+    def _attempt(self, direction: Direction, label: str, partner: str | None) -> Verdict:
+        event = self._event(direction, label, partner)
+        word = event.word
+        entry = (word,)
+        while True:
+            at = self._at
+            after, verdict = self._judge(at, event)
+            if self._at is at: self._trace += entry; self._at = after; break  # fmt: skip  # noqa: E701, E702
+        return self._placed(verdict, word)
+
+    def _ask(self, direction: Direction, label: str, partner: str | None) -> Verdict:
+        event = self._event(direction, label, partner)
+        verdict = self._judge(self._at, event)[1]
+        return self._placed(verdict, None)
+
+    def _judge(self, at: Place, event: Event) -> tuple[Place, Verdict]:
+        try:
+            return step(at, event, self._mode)
+        except UsageError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever broke inside, the answer is no
+            return at, Blocked(f"accord failed inside ({error!r})")
+
+    def _placed(self, verdict: Verdict, word: str | None) -> Verdict:
+        """A violation with its position in the trace: that of `word`, or the next one."""
+        if not isinstance(verdict, Violation):
+            return verdict
+        trace = self._trace
+        position = len(trace)
+        if word is not None:
+            # Other threads may have appended since: the entry is found by identity, from the end.
+            for index in range(position - 1, -1, -1):
+                if trace[index] is word:
+                    position = index
+                    break
+        return verdict.at_position((self._before or 0) + position)

@@ -1,0 +1,170 @@
+"""A session at rest: small, checked, and bound to its contract.
+
+A snapshot names the contract by its digest, so it is never restored into another one, and carries a checksum over
+everything else, so it is never restored damaged. With a key the checksum is an HMAC and finds forgery too; a snapshot
+written with a key is only read with it, and one written without is never accepted where a key is given.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from accord.canonical import encode
+from accord.errors import UsageError
+from accord.machine.tables import Fork
+from accord.monitor.step import Aside, Mode, Phase, puzzled, standing_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from accord.canonical import Json
+    from accord.machine.configurations import Configuration
+    from accord.machine.contract import Contract
+    from accord.machine.standing import Standings
+    from accord.machine.tables import Machine
+    from accord.monitor.step import Place
+
+__all__ = ["FORMAT", "VERSION", "read", "write"]
+
+FORMAT = "accord.snapshot"
+VERSION = 1
+
+
+class _Record(msgspec.Struct, forbid_unknown_fields=True):
+    format: str
+    version: int
+    contract: str
+    protocol: str | None
+    mode: Mode
+    phase: Phase
+    configurations: list[list[object]]
+    events: int
+    checksum: str
+
+
+def _seal(body: dict[str, Json], key: bytes | None) -> str:
+    data = encode(body)
+    if key is None:
+        return "sha256:" + hashlib.sha256(data).hexdigest()
+    return "hmac-sha256:" + hmac.new(key, data, hashlib.sha256).hexdigest()
+
+
+def write(
+    place: Place,
+    contract: Contract,
+    protocol: str | None,
+    mode: Mode,
+    events: int,
+    key: bytes | None,
+) -> dict[str, Json]:
+    """The snapshot of a session."""
+    _check_key(key)
+    body: dict[str, Json] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "contract": contract.digest,
+        "protocol": protocol,
+        "mode": mode,
+        "phase": place.phase if isinstance(place, Aside) else "running",
+        "configurations": [_to_json(c) for c in standing_of(place).configurations],
+        "events": events,
+    }
+    return {**body, "checksum": _seal(body, key)}
+
+
+def read(
+    snapshot: Mapping[str, object] | str | bytes, contract: Contract, key: bytes | None
+) -> tuple[Place, str | None, Mode, int]:
+    """Place, protocol, mode and number of events of a snapshot; `UsageError` if anything about it is wrong."""
+    _check_key(key)
+    body = _decode(snapshot)
+    checksum = body.pop("checksum", None)
+    _check_seal(body, checksum, key)
+    try:
+        record = msgspec.convert({**body, "checksum": checksum}, type=_Record)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"this is no snapshot of this version: {error}") from None
+    if record.format != FORMAT or record.version != VERSION:
+        raise UsageError(f"expected {FORMAT} version {VERSION}, found {record.format} version {record.version}")
+    if record.contract != contract.digest:
+        raise UsageError(
+            f"the snapshot belongs to another contract: it was taken under {record.contract[:19]}…, "
+            f"this one is {contract.digest[:19]}…"
+        )
+    standings = contract.standings(record.protocol)
+    standing = standings.at(_configurations(record.configurations, standings))
+    place: Place = standing
+    if record.phase == "puzzled":
+        place = puzzled(standing)
+    elif record.phase != "running":
+        place = Aside(standing, record.phase)
+    return place, record.protocol, record.mode, record.events
+
+
+def _check_key(key: bytes | None) -> None:
+    if key is not None and (not isinstance(key, bytes) or not key):
+        raise UsageError("a key is a non-empty `bytes` value")
+
+
+def _decode(snapshot: Mapping[str, object] | str | bytes) -> dict[str, Json]:
+    value: object = snapshot
+    if isinstance(snapshot, str | bytes):
+        try:
+            value = msgspec.json.decode(snapshot)
+        except (msgspec.MsgspecError, RecursionError, UnicodeError) as error:
+            raise UsageError(f"the snapshot is damaged: {error}") from None
+    try:
+        return dict(value)  # type: ignore[call-overload, no-any-return] # checked by what follows
+    except (TypeError, ValueError):
+        raise UsageError(f"a snapshot is an object, got `{type(value).__name__}`") from None
+
+
+def _check_seal(body: dict[str, Json], checksum: object, key: bytes | None) -> None:
+    if not isinstance(checksum, str):
+        raise UsageError("the snapshot is damaged: it has no checksum")
+    if key is None and checksum.startswith("hmac-sha256:"):
+        raise UsageError("the snapshot was written with a key; pass the same `key=` to read it")
+    if key is not None and not checksum.startswith("hmac-sha256:"):
+        raise UsageError("the snapshot was written without a key, so it could be forged; it is not accepted")
+    try:
+        right = _seal(body, key)
+    except (TypeError, RecursionError, AttributeError, UnicodeError):
+        raise UsageError("the snapshot is damaged: it holds values no snapshot has") from None
+    if not hmac.compare_digest(checksum.encode(), right.encode()):
+        wrong_key = " (or the key is another one)" if key is not None else ""
+        raise UsageError(f"the snapshot does not match its checksum: it was changed{wrong_key}")
+
+
+def _to_json(configuration: Configuration) -> Json:
+    if len(configuration) == 1:
+        return [configuration[0]]
+    join, parts = configuration
+    return [join, [_to_json(part) for part in parts]]
+
+
+def _configurations(values: list[list[object]], standings: Standings) -> frozenset[Configuration]:
+    if not values or len(values) > standings.limits.configurations:
+        raise UsageError("the snapshot is damaged: it says nowhere where the session stands")
+    return frozenset(_from_json(value, standings.machine, 0, standings.limits.interleaving_depth) for value in values)
+
+
+def _from_json(value: object, machine: Machine, depth: int, most: int) -> Configuration:
+    """A configuration whose every number is known to be a state; the checksum may be right and the numbers wrong."""
+    damaged = UsageError("the snapshot is damaged: it names no place of this contract")
+    if depth > most or not isinstance(value, list | tuple) or len(value) not in {1, 2}:
+        raise damaged
+    number = value[0]
+    if type(number) is not int or not 0 <= number < len(machine.states):
+        raise damaged
+    if len(value) == 1:
+        return (number,)
+    parts = value[1]
+    if not isinstance(parts, list | tuple) or not parts:
+        raise damaged
+    if not any(isinstance(state, Fork) and state.join == number for state in machine.states):
+        raise damaged
+    return (number, tuple(sorted(_from_json(part, machine, depth + 1, most) for part in parts)))
