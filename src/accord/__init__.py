@@ -5,8 +5,7 @@ Names are loaded when they are first used, so `import accord` costs next to noth
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # not imported: even `typing` would cost more than all of this module
 if TYPE_CHECKING:
     from accord.errors import (
         AccordError,
@@ -63,8 +62,8 @@ __all__ = [
     "Monitor",
     "Ok",
     "ProtocolViolationError",
-    "UsageError",
     "Unrecognized",
+    "UsageError",
     "Verdict",
     "Violation",
     "ViolationError",

@@ -1,8 +1,8 @@
 """One canonical JSON, so that equal values have equal bytes and therefore equal digests.
 
-The form is RFC 8785 for the values accord digests (objects with string keys, arrays, strings, integers, booleans, null):
-keys sorted by UTF-16 code units, no white space, nothing escaped that need not be. Two additions where the RFC refuses:
-integers beyond 2^53 are printed exactly, and lone surrogates are written as escapes.
+The form is RFC 8785 for the values accord digests (objects with string keys, arrays, strings, integers, booleans,
+null): keys sorted by UTF-16 code units, no white space, nothing escaped that need not be. Two additions where the RFC
+refuses: integers beyond 2^53 are printed exactly, and lone surrogates are written as escapes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The one table of diagnostic codes.
 
-`accord explain`, the documentation's error pages and the SARIF rules are made from it, and a test compiles every example:
-the wrong one must give its code and the right one nothing. Codes are stable: a code is never given another meaning.
+`accord explain`, the documentation's error pages and the SARIF rules are made from it, and a test compiles every
+example: the wrong one must give its code and the right one nothing. Codes are stable: a code is never given another
+meaning.
 
 E01x text · E02x protocols
 """
@@ -69,7 +70,7 @@ _TABLE = (
         "W015",
         "label holds deceptive characters",
         "The label holds control characters, characters that change the direction of text, or letters of scripts that "
-        "look alike (a Cyrillic `а` among Latin letters). It may not be the label it seems to be.",
+        "look alike (a Cyrillic letter among Latin ones). It may not be the label it seems to be.",
         "!p\u0430y.end",
         "!pay.end",
     ),

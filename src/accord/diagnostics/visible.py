@@ -1,7 +1,8 @@
 """User text made safe to show.
 
-A label may hold terminal escapes, text that reorders what stands beside it, or nothing that can be seen. Whatever accord
-prints of such text goes through `visible`, so that the reader sees what is there and the terminal does nothing.
+A label may hold terminal escapes, text that reorders what stands beside it, or nothing that can be seen. Whatever
+accord prints of such text goes through `visible`, so that the reader sees what is there and the terminal does
+nothing.
 """
 
 from __future__ import annotations

@@ -1,18 +1,22 @@
 """From text to a checked tree and back: `parse` and `check` one way, `print_document` and `print_protocol` the other.
 
-`parse` reads a text and raises a `ContractError` with everything that is wrong; `examine` never raises and returns what it
-could read together with all findings, which is what editors, `accord check` and `accord fmt` want.
+`parse` reads a text and raises a `ContractError` with everything that is wrong; `examine` never raises and returns
+what it could read together with all findings, which is what editors, `accord check` and `accord fmt` want.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from accord.diagnostics import Diagnostic, Source
 from accord.errors import ContractError, UsageError
 from accord.language.checks import check_document
 from accord.language.parser import parse_document
 from accord.language.printer import print_document, print_protocol
-from accord.language.tree import Document
 from accord.limits import DEFAULT_LIMITS, Limits
+
+if TYPE_CHECKING:
+    from accord.language.tree import Document
 
 __all__ = ["examine", "parse", "print_document", "print_protocol"]
 

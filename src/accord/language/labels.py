@@ -1,8 +1,8 @@
 """What a name and a label are, and how an event is written as a word.
 
 A name is a letter or `_`, then letters, digits, `_`; a label is a name in which `-` and `:` may stand between label
-characters. Letters are Unicode letters; combining marks may follow them. Every other label is written in quotes with the
-escapes of JSON. Names and labels are compared in Unicode normal form C.
+characters. Letters are Unicode letters; combining marks may follow them. Every other label is written in quotes with
+the escapes of JSON. Names and labels are compared in Unicode normal form C.
 
 A *word* is an event in text: `!Ask`, `?"2nd try"`, `Airline!Query`.
 """

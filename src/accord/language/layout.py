@@ -1,8 +1,8 @@
 """A small pretty-printing engine: pieces in, lines out.
 
-Pieces are texts, places where a line may break, and groups. A group that fits on the rest of the line is written flat;
-otherwise all its own breaks become line ends. Comments force the groups around them to break. Groups are matched by a scan
-with a stack, so depth costs no recursion.
+Pieces are texts, places where a line may break, and groups. A group that fits on the rest of the line is written
+flat; otherwise all its own breaks become line ends. Comments force the groups around them to break. Groups are
+matched by a scan with a stack, so depth costs no recursion.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Text to tokens.
 
-Tokens know nothing of context. A run of letters and digits is one WORD; `-` and `:` are signs of their own, and the parser
-joins `WORD - WORD` to a label where it reads a label and nothing stands between. That is why `A->B` and `each id:` need no
-second mode here.
+Tokens know nothing of context. A run of letters and digits is one WORD; `-` and `:` are signs of their own, and the
+parser joins `WORD - WORD` to a label where it reads a label and nothing stands between. That is why `A->B` and `each
+id:` need no second mode here.
 
 The lexer never fails: what it cannot read becomes a diagnostic and is left out.
 """
@@ -44,7 +44,7 @@ _PIECE = re.compile(
     r"""
       (?P<space>[ \t\r\n]+)
     | (?P<sign>[!?{}()|.,=:-])
-    | (?P<word>[A-Za-z0-9_]+(?![^\x00-\x7f]))
+    | (?P<word>[A-Za-z0-9_]++(?![^\x00-\x7f]))
     | (?P<comment>//[^\n]*)
     | (?P<string>"(?:[^"\\\n]|\\[^\n])*")
     """,

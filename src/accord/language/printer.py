@@ -1,8 +1,8 @@
 """A tree to its canonical text.
 
-`print_protocol` writes one line; `print_document` writes a file, broken into lines where it must be, with its comments. The
-printer uses a stack of its own, so it prints whatever the parser reads. `parse(print(t)) == t`, and printing what was
-printed changes nothing.
+`print_protocol` writes one line; `print_document` writes a file, broken into lines where it must be, with its
+comments. The printer uses a stack of its own, so it prints whatever the parser reads. `parse(print(t)) == t`, and
+printing what was printed changes nothing.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def print_document(document: Document, *, width: int = WIDTH) -> str:
     out: list[Piece] = []
     for index, declaration in enumerate(document.declarations):
         if index:
-            out += [Break(), *pieces.trailing_before(declaration.span.start), Break()]
+            out += [*pieces.trailing_before(declaration.span.start), Break(), Break()]
         out += pieces.comments_before(declaration.span.start)
         if declaration.name is None:
             out += [Open(), *pieces.of(declaration.body), Close()]

@@ -1,13 +1,13 @@
 """The tree of a contract: what the parser makes, the printer prints and everything else reads.
 
-Nodes are frozen, know their place in the text (`span`, which plays no part in equality) and are always in one normal form,
-which the constructors enforce:
+Nodes are frozen, know their place in the text (`span`, which plays no part in equality) and are always in one normal
+form, which the constructors enforce:
 
 - a `Sequence` has at least two steps and none of them is a `Sequence`;
 - every branch of a `Choice` is `end` or begins with an action.
 
-There is no node for grouping: `(!a.?b).!c` is the sequence `!a.?b.!c`, and the printer puts parentheses where a loop does
-not stand last.
+There is no node for grouping: `(!a.?b).!c` is the sequence `!a.?b.!c`, and the printer puts parentheses where a loop
+does not stand last.
 
 A contract can be nested deeper than Python can recurse. So equality walks with a stack of its own, and a node's hash is
 computed once, from those of its children, when it is made.
@@ -66,7 +66,7 @@ class _Node:
         return ()
 
     def __post_init__(self) -> None:
-        parts = (type(self).__name__, self._scalars(), tuple(c._hash for c in self.children()))
+        parts = (type(self).__name__, self._scalars(), tuple(map(hash, self.children())))
         object.__setattr__(self, "_hash", hash(parts))
 
     def __hash__(self) -> int:

@@ -1,7 +1,7 @@
 """Machines as JSON and back, with a version and a digest.
 
-The digest covers the canonical bytes of the tables, so a file that was edited, cut short or written by another version is
-refused instead of run. Reading trusts nothing: every number is checked before it is used as an index.
+The digest covers the canonical bytes of the tables, so a file that was edited, cut short or written by another
+version is refused instead of run. Reading trusts nothing: every number is checked before it is used as an index.
 """
 
 from __future__ import annotations
@@ -40,6 +40,10 @@ class _MachineRecord(msgspec.Struct, forbid_unknown_fields=True):
     name: str | None = None
 
 
+# Made once, while the module is imported: making it is not safe when several threads do it at the same time.
+_RECORDS = msgspec.json.Decoder(_MachineRecord)
+
+
 def _tables(machine: Machine) -> dict[str, Json]:
     states: list[Json] = []
     for state in machine.states:
@@ -76,11 +80,8 @@ def decode_machine(value: bytes | str | dict[str, Json]) -> Machine:
     Raises `UsageError` that says what is wrong if it is not exactly what `encode_machine` writes.
     """
     try:
-        if isinstance(value, bytes | str):
-            record = msgspec.json.decode(value, type=_MachineRecord)
-        else:
-            record = msgspec.convert(value, type=_MachineRecord)
-    except (msgspec.MsgspecError, RecursionError, UnicodeError) as error:
+        record = _RECORDS.decode(value if isinstance(value, bytes | str) else msgspec.json.encode(value))
+    except (msgspec.MsgspecError, RecursionError, UnicodeError, TypeError) as error:
         raise UsageError(f"this is no machine: {error}") from None
     if record.format != FORMAT or record.version != VERSION:
         found = f"{record.format} version {record.version}"

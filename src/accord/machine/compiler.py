@@ -1,10 +1,11 @@
 """A checked tree to tables, in time and size linear in the text.
 
 Theory of operation: every node of the tree lies between two states, `entry` and `exit`, which exist before it is
-compiled. An action becomes an edge from entry to exit. The steps of a sequence get fresh states between them. All branches
-of a choice share entry and exit, so what follows a choice is compiled once however many branches fall through to it. A loop
-binds its variable to its entry; a jump makes its own entry an alias of that state. `end` marks its entry as a place to
-stop. Because all states are there beforehand, the nodes can be compiled in any order, with a stack instead of recursion.
+compiled. An action becomes an edge from entry to exit. The steps of a sequence get fresh states between them. All
+branches of a choice share entry and exit, so what follows a choice is compiled once however many branches fall
+through to it. A loop binds its variable to its entry; a jump makes its own entry an alias of that state. `end` marks
+its entry as a place to stop. Because all states are there beforehand, the nodes can be compiled in any order, with a
+stack instead of recursion.
 
 Afterwards aliases are resolved, unreachable states dropped, places to pause found, and the result is minimised.
 """
@@ -25,7 +26,7 @@ from accord.language.tree import (
     Variable,
 )
 from accord.machine.minimise import minimise
-from accord.machine.tables import Fork, Machine, Plain, State, Symbol
+from accord.machine.tables import Fork, Machine, Plain, State, Stop, Symbol
 
 if TYPE_CHECKING:
     from accord.language.tree import Declaration, Protocol
@@ -134,6 +135,7 @@ class _Draft:
         can_end = self.states_that_can_end()
         states: list[State] = []
         for number, edges in enumerate(self.edges):
+            stop: Stop
             if number in self.ends:
                 stop = "end"
             elif number in points and number not in can_end:

@@ -5,15 +5,15 @@ A configuration is a nested tuple of state numbers:
 - `(state,)`: the session (or part) is in one state;
 - `(join, (part, part, …))`: parts run side by side; when all have finished the session goes on in `join`.
 
-Configurations are canonical: finished parts are dropped, the others are sorted, and because the machine is minimal, equal
-parts have equal numbers. So a dozen equal parts are a multiset and not a dozen places.
+Configurations are canonical: finished parts are dropped, the others are sorted, and because the machine is minimal,
+equal parts have equal numbers. So a dozen equal parts are a multiset and not a dozen places.
 
 Nesting is bounded by `Limits.interleaving_depth`, so these functions may recurse.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias
 
 from accord.machine.tables import END_STATE, Fork
 
@@ -87,7 +87,7 @@ def is_complete(machine: Machine, configuration: Configuration) -> bool:
     """Whether nothing is owed here: the session may end, or pauses where no end can be reached."""
     if len(configuration) == 1:
         return machine.states[configuration[0]].stop is not None
-    join, parts = cast("tuple[int, tuple[Configuration, ...]]", configuration)
+    join, parts = configuration
     if all(may_end(machine, part) for part in parts):
         return is_complete(machine, enter(machine, join))
     return all(is_complete(machine, part) for part in parts)

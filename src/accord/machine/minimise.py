@@ -1,9 +1,9 @@
 """The smallest machine with the same behaviour, in O(m log n).
 
-Partition refinement for deterministic machines with partial transition functions, after Valmari and Lehtinen (2008): blocks
-of states are split by the edges that lead into a splitter, always going on with the smaller half. A fork takes part as a
-state whose edges are `part 0`, `part 1`, … and `join`, so equal parts of interleavings end up as the same states; that is
-what makes configurations canonical.
+Partition refinement for deterministic machines with partial transition functions, after Valmari and Lehtinen (2008):
+blocks of states are split by the edges that lead into a splitter, always going on with the smaller half. A fork takes
+part as a state whose edges are `part 0`, `part 1`, … and `join`, so equal parts of interleavings end up as the same
+states; that is what makes configurations canonical.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ NOT_DECIDED: Literal["not decided"] = "not decided"
 
 def shortest_way(
     standing: Standing, direction: Direction, label: str, partner: str | None = None
-) -> tuple[Symbol, ...] | None | Literal["not decided"]:
+) -> tuple[Symbol, ...] | Literal["not decided"] | None:
     """The fewest events after which the action is legal; `None` if it never can be.
 
     The answer is `NOT_DECIDED` where the search met a limit before it found a way.

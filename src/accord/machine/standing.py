@@ -1,9 +1,9 @@
 """Where a session stands, with the steps that lead on from there remembered.
 
-A `Standing` is the set of configurations a session can be in: one, unless interleaved parts could take the same message.
-Standings are shared by all sessions of a protocol and linked to each other: `sends` and `receives` map a label to the word
-for the trace and the next standing. A link is made the first time it is needed. From then on a step is one dictionary
-look-up, whatever the protocol; that is the whole secret of the monitor's speed.
+A `Standing` is the set of configurations a session can be in: one, unless interleaved parts could take the same
+message. Standings are shared by all sessions of a protocol and linked to each other: `sends` and `receives` map a
+label to the word for the trace and the next standing. A link is made the first time it is needed. From then on a step
+is one dictionary look-up, whatever the protocol; that is the whole secret of the monitor's speed.
 
 INVARIANT: `sends` and `receives` hold accepted steps only, and entries never change once made.
 """

@@ -6,11 +6,11 @@ A machine is a list of states. There are two kinds:
 - a *fork* starts the parts of an interleaving side by side and names the state in which the session goes on when all of
   them have finished. Parts are never multiplied out: they are states of the same table.
 
-`stop` says whether a session (or the part it belongs to) may stop in a state: `"end"` if it may end there, `"pause"` if no
-end can be reached any more and the state is a recursion point, so that stopping there leaves nothing owed.
+`stop` says whether a session (or the part it belongs to) may stop in a state: `"end"` if it may end there, `"pause"`
+if no end can be reached any more and the state is a recursion point, so that stopping there leaves nothing owed.
 
-States are numbered in the order in which a walk along sorted symbols meets them, so that equal machines have equal tables
-whatever text they came from, and the digest of the tables is the identity of the protocol.
+States are numbered in the order in which a walk along sorted symbols meets them, so that equal machines have equal
+tables whatever text they came from, and the digest of the tables is the identity of the protocol.
 """
 
 from __future__ import annotations

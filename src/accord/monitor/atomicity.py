@@ -1,16 +1,15 @@
 """Whether byte code without calls runs undisturbed, and a lock for where it does not.
 
-CPython with its global interpreter lock switches threads, handles signals and raises asynchronous exceptions only at calls
-and backward jumps. Free-threaded builds and other interpreters promise nothing of the kind, so there each monitor gets a
-lock of its own around the methods that read and write its state.
+CPython with its global interpreter lock switches threads, handles signals and raises asynchronous exceptions only at
+calls and backward jumps. Free-threaded builds and other interpreters promise nothing of the kind, so there each
+monitor gets a lock of its own around the methods that read and write its state.
 """
 
 from __future__ import annotations
 
 import sys
-import threading
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 __all__ = ["atomic", "calls_only_switching", "locked"]
 
 T = TypeVar("T")
-P = ParamSpec("P")
 R = TypeVar("R")
 
 
@@ -28,9 +26,9 @@ def calls_only_switching() -> bool:
     return sys.implementation.name == "cpython" and bool(gil)
 
 
-def _with_lock(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
+def _with_lock(method: Callable[..., R]) -> Callable[..., R]:
     @wraps(method)
-    def run(self: Any, *args: P.args, **kwargs: P.kwargs) -> R:  # noqa: ANN401 - any class with `_lock`
+    def run(self: Any, *args: Any, **kwargs: Any) -> R:  # noqa: ANN401 - any method of a class with `_lock`
         with self._lock:
             return method(self, *args, **kwargs)
 
@@ -39,13 +37,15 @@ def _with_lock(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate
 
 def locked(cls: type[T], methods: tuple[str, ...]) -> type[T]:
     """The class with a lock around these methods; its instances have a slot `_lock`."""
+    from threading import RLock  # noqa: PLC0415 - only where it is needed
+
     for name in methods:
         setattr(cls, name, _with_lock(getattr(cls, name)))
     plain_init = cls.__init__
 
     @wraps(plain_init)
     def init(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - any signature
-        self._lock = threading.RLock()
+        self._lock = RLock()
         plain_init(self, *args, **kwargs)
 
     cls.__init__ = init  # type: ignore[method-assign]

@@ -1,15 +1,16 @@
 """`Monitor`: one session of one protocol, safe under threads, for less than the price of a lock.
 
-Theory of operation. A session's whole state is one reference, `_at`, and the trace. The fast path looks the label up where
-the session is, appends to the trace and moves, in one stretch of byte code without a call. CPython hands over to another
-thread, delivers a signal or raises `KeyboardInterrupt` only at calls and backward jumps, never inside such a stretch, so
-it happens whole or not at all. The slow path (a refusal, a step taken for the first time) computes without touching anything
-and then commits in the same manner: if the session is still where it was, append and move; else compute again.
+Theory of operation. A session's whole state is one reference, `_at`, and the trace. The fast path looks the label up
+where the session is, appends to the trace and moves, in one stretch of byte code without a call. CPython hands over
+to another thread, delivers a signal or raises `KeyboardInterrupt` only at calls and backward jumps, never inside such
+a stretch, so it happens whole or not at all. The slow path (a refusal, a step taken for the first time) computes
+without touching anything and then commits in the same manner: if the session is still where it was, append and move;
+else compute again.
 
 Two rules follow, and a test that reads the byte code holds them:
 
-- INVARIANT: a stretch that reads and writes `_at` contains no call and no loop, and allocates no container, so that not even
-  the garbage collector can run code inside it.
+- INVARIANT: a stretch that reads and writes `_at` contains no call and no loop, and allocates no container, so that
+  not even the garbage collector can run code inside it.
 - INVARIANT: such a stretch stands on one line. Debuggers and coverage tools run code between lines.
 
 Where the interpreter gives no such guarantee, `atomicity` puts a lock around the same methods.
@@ -17,7 +18,6 @@ Where the interpreter gives no such guarantee, `atomicity` puts a lock around th
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from accord.errors import UsageError
@@ -30,6 +30,7 @@ from accord.monitor.verdicts import OK, Blocked, Violation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from accord.canonical import Json
     from accord.language.tree import Direction
@@ -43,9 +44,9 @@ __all__ = ["Monitor"]
 class Monitor:
     """Watches one session against a protocol.
 
-    `contract` is a text (`str`), a file (`Path`) or a compiled contract, which any number of monitors can share. Where it
-    declares several protocols, `protocol` names one. In mode `halt` everything after a violation is blocked; in mode
-    `refuse` a violation is recorded and changes nothing.
+    `contract` is a text (`str`), a file (`Path`) or a compiled contract, which any number of monitors can share.
+    Where it declares several protocols, `protocol` names one. In mode `halt` everything after a violation is blocked;
+    in mode `refuse` a violation is recorded and changes nothing.
 
     Example:
         >>> m = Monitor("!Ping.?Pong.end")

@@ -43,11 +43,13 @@ class _Record(msgspec.Struct, forbid_unknown_fields=True):
     phase: Phase
     configurations: list[list[object]]
     events: int
-    checksum: str
 
 
-def _seal(body: dict[str, Json], key: bytes | None) -> str:
-    data = encode(body)
+# Made once, while the module is imported: making it is not safe when several threads do it at the same time.
+_RECORDS = msgspec.json.Decoder(_Record)
+
+
+def _seal(data: bytes, key: bytes | None) -> str:
     if key is None:
         return "sha256:" + hashlib.sha256(data).hexdigest()
     return "hmac-sha256:" + hmac.new(key, data, hashlib.sha256).hexdigest()
@@ -73,7 +75,7 @@ def write(
         "configurations": [_to_json(c) for c in standing_of(place).configurations],
         "events": events,
     }
-    return {**body, "checksum": _seal(body, key)}
+    return {**body, "checksum": _seal(encode(body), key)}
 
 
 def read(
@@ -83,9 +85,8 @@ def read(
     _check_key(key)
     body = _decode(snapshot)
     checksum = body.pop("checksum", None)
-    _check_seal(body, checksum, key)
     try:
-        record = msgspec.convert({**body, "checksum": checksum}, type=_Record)
+        record = _RECORDS.decode(_check_seal(body, checksum, key))
     except msgspec.ValidationError as error:
         raise UsageError(f"this is no snapshot of this version: {error}") from None
     if record.format != FORMAT or record.version != VERSION:
@@ -123,7 +124,8 @@ def _decode(snapshot: Mapping[str, object] | str | bytes) -> dict[str, Json]:
         raise UsageError(f"a snapshot is an object, got `{type(value).__name__}`") from None
 
 
-def _check_seal(body: dict[str, Json], checksum: object, key: bytes | None) -> None:
+def _check_seal(body: dict[str, Json], checksum: object, key: bytes | None) -> bytes:
+    """The canonical bytes of a snapshot whose checksum is right."""
     if not isinstance(checksum, str):
         raise UsageError("the snapshot is damaged: it has no checksum")
     if key is None and checksum.startswith("hmac-sha256:"):
@@ -131,12 +133,13 @@ def _check_seal(body: dict[str, Json], checksum: object, key: bytes | None) -> N
     if key is not None and not checksum.startswith("hmac-sha256:"):
         raise UsageError("the snapshot was written without a key, so it could be forged; it is not accepted")
     try:
-        right = _seal(body, key)
+        data = encode(body)
     except (TypeError, RecursionError, AttributeError, UnicodeError):
         raise UsageError("the snapshot is damaged: it holds values no snapshot has") from None
-    if not hmac.compare_digest(checksum.encode(), right.encode()):
+    if not hmac.compare_digest(checksum.encode("utf-8", "replace"), _seal(data, key).encode()):
         wrong_key = " (or the key is another one)" if key is not None else ""
         raise UsageError(f"the snapshot does not match its checksum: it was changed{wrong_key}")
+    return data
 
 
 def _to_json(configuration: Configuration) -> Json:

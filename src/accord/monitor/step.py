@@ -1,8 +1,8 @@
 """One step of a session, as a pure function: where it was and what happens, to where it is and the verdict.
 
-A session is either at a `Standing` of its machine, running, or `Aside`: halted, closed, or waiting for a word that can be
-recognised. Both offer `sends` and `receives`, so the monitor's fast path need not know which it has: a session that accepts
-nothing has empty ones.
+A session is either at a `Standing` of its machine, running, or `Aside`: halted, closed, or waiting for a word that
+can be recognised. Both offer `sends` and `receives`, so the monitor's fast path need not know which it has: a session
+that accepts nothing has empty ones.
 """
 
 from __future__ import annotations

@@ -74,8 +74,9 @@ class Violation:
     """The event is not legal here.
 
     `expected` lists the words that were legal, `got` is what happened instead (`end` if the session was closed too
-    early). `contract` names the text, `clause` what in it refused, `state` where the session stood, `position` the place
-    of the event in the trace, counted from 0. `role` is the role that broke the contract, where the contract has roles.
+    early). `contract` names the text, `clause` what in it refused, `state` where the session stood, `position` the
+    place of the event in the trace, counted from 0. `role` is the role that broke the contract, where the contract
+    has roles.
     """
 
     _expected: tuple[str, ...]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from accord.language.checks import (
     binding,
     choices,
-    declarations,
     deceptive_labels,
+    declarations,
     guardedness,
     nesting,
     reachability,

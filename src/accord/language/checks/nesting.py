@@ -1,6 +1,7 @@
 """E014: interleavings are nested no deeper than the limits allow.
 
-A session's configuration is nested as deeply as its interleavings, and unlike the text it is handled while the agent waits.
+A session's configuration is nested as deeply as its interleavings, and unlike the text it is handled while the agent
+waits.
 """
 
 from __future__ import annotations

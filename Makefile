@@ -1,0 +1,51 @@
+# Every target sets up what it needs. A fresh machine needs Python 3.11, git and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+BENCH := .venv-bench
+BENCH_READY := $(BENCH)/.ready
+WORKERS ?= 2
+
+.PHONY: demo test soak check bench docs clean
+
+demo: $(READY)
+	@$(BIN)/python examples/booking/demo.py
+
+test: $(READY)
+	$(BIN)/python -m pytest -q -n $(WORKERS)
+
+# The long checks of `make test` at full volume.
+soak: $(READY)
+	ACCORD_SOAK=1 $(BIN)/python -m pytest -q -n $(WORKERS)
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/accord check examples
+	$(BIN)/accord fmt --check examples
+
+bench: $(BENCH_READY)
+	$(BENCH)/bin/python -m bench
+
+docs: $(READY)
+	$(BIN)/pip install -q -c constraints.txt -e '.[docs]'
+	$(BIN)/mkdocs build --strict
+
+clean:
+	rm -rf $(VENV) $(BENCH) site build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit("accord needs Python 3.11 or newer, found " + sys.version) if sys.version_info < (3, 11) else None'
+	@test -d $(VENV) || $(PYTHON) -m venv $(VENV)
+	@echo "setting up $(VENV) …"
+	@$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+$(BENCH_READY): pyproject.toml constraints.txt
+	@test -d $(BENCH) || $(PYTHON) -m venv $(BENCH)
+	@echo "setting up $(BENCH) …"
+	@$(BENCH)/bin/pip install -q --disable-pip-version-check -c constraints.txt -e . llmsessioncontract==0.8.0
+	@touch $@

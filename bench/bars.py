@@ -1,0 +1,56 @@
+"""What accord promises about its costs. A run that misses one of these fails."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bench.results import Results
+
+__all__ = ["Bar", "judge"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A promise, what was measured, and whether it holds."""
+
+    promise: str
+    figure: str
+    passed: bool
+
+
+def judge(results: Results) -> list[Bar]:
+    """Every bar; one that could not be measured is missed."""
+    bars = []
+    for case in ("linear", "loop", "choice"):
+        times = results.times_floor(case, "accord")
+        bars.append(Bar(f"an event costs at most 5 x an empty method call: {case}", f"{times:.2f} x", times <= 5))
+    for case in ("linear", "loop", "choice"):
+        cheaper = results.times_cheaper(case)
+        promise = f"an event is at least 5 x cheaper than with llmsessioncontract: {case}"
+        if cheaper is None:
+            bars.append(Bar(promise, "peer not measured", passed=False))
+        else:
+            bars.append(Bar(promise, f"{cheaper:.2f} x", cheaper >= 5))
+    ten, forty = _compiled(results, 10_000), _compiled(results, 40_000)
+    growth = forty / ten
+    added = results.import_seconds("import accord")
+    size = results.memory["accord"].fresh_monitor
+    restoring = results.restoring["accord"]
+    again = restoring[100_000].time.best / restoring[10].time.best
+    return [
+        *bars,
+        Bar("10,000 actions compile in less than 0.5 s", f"{ten:.3f} s", ten < 0.5),
+        Bar("40,000 actions take less than 5.5 x as long as 10,000", f"{growth:.2f} x", growth < 5.5),
+        Bar("`import accord` adds less than 30 ms", f"{added * 1e3:.1f} ms", added < 0.030),
+        Bar("a fresh monitor takes less than 1,024 bytes", f"{size:.0f} bytes", size < 1024),
+        Bar("restoring after 100,000 events takes at most 1.5 x as long as after 10", f"{again:.2f} x", again <= 1.5),
+    ]
+
+
+def _compiled(results: Results, size: int) -> float:
+    """Seconds; without end if accord, like the peer, could not do it."""
+    timing = results.compiling.rows["accord"][size]
+    return math.inf if isinstance(timing, str) else timing.best

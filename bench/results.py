@@ -1,0 +1,102 @@
+"""One run: everything that was measured, and on what machine."""
+
+from __future__ import annotations
+
+import gc
+import os
+import platform
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import accord
+from bench.compiling import measure_compiling
+from bench.contestants import PEER, PEER_VERSION, load_peer
+from bench.importing import BARE, measure_importing
+from bench.memory import measure_memory
+from bench.restoring import measure_restoring
+from bench.steps import FLOOR, measure_steps
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bench.compiling import Compiling
+    from bench.measure import Timing
+    from bench.memory import Memory
+    from bench.restoring import Restoring
+
+__all__ = ["Results", "measure_all"]
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Seconds and bytes, as measured."""
+
+    machine: dict[str, object]
+    peer_measured: bool
+    importing: dict[str, Timing]
+    compiling: Compiling
+    steps: dict[str, dict[str, Timing]]
+    memory: dict[str, Memory]
+    restoring: dict[str, dict[int, Restoring]]
+
+    def times_floor(self, case: str, name: str) -> float:
+        """How many empty method calls an event costs."""
+        of = self.steps[case]
+        return of[name].best / of[FLOOR].best
+
+    def times_cheaper(self, case: str) -> float | None:
+        """How many events accord takes in the time the peer takes one; `None` if the peer did not take part."""
+        of = self.steps[case]
+        return of[PEER].best / of["accord"].best if PEER in of else None
+
+    def import_seconds(self, program: str) -> float:
+        """What a program's imports add to the bare interpreter."""
+        return self.importing[program].best - self.importing[BARE].best
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it, with the ratios that the table shows."""
+        ratios = {
+            "times_empty_method": {case: {n: self.times_floor(case, n) for n in of} for case, of in self.steps.items()},
+            "times_cheaper_than_peer": {case: self.times_cheaper(case) for case in self.steps},
+            "import_seconds": {program: self.import_seconds(program) for program in self.importing if program != BARE},
+        }
+        return {**asdict(self), "ratios": ratios}
+
+
+def measure_all(say: Callable[[str], None]) -> Results:
+    """Measure everything; `say` is told what is going on."""
+    peer = load_peer()
+    load_before = os.getloadavg()[0]
+    # INVARIANT: steps come after compiling, which wants an interpreter that has not yet kept much alive.
+    say("importing")
+    importing = measure_importing(peer)
+    say("compiling")
+    compiling = measure_compiling(peer)
+    say("steps")
+    steps = measure_steps(peer)
+    say("memory")
+    memory = measure_memory(peer)
+    say("restoring")
+    restoring = measure_restoring(peer)
+    machine: dict[str, object] = {
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "cpu": _cpu(),
+        "cores": os.cpu_count(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "load_before": load_before,
+        "load_after": os.getloadavg()[0],
+        "gc_enabled": gc.isenabled(),
+        "switch_interval": sys.getswitchinterval(),
+        "accord": accord.__version__,
+        PEER: PEER_VERSION if peer is not None else None,
+    }
+    return Results(machine, peer is not None, importing, compiling, steps, memory, restoring)
+
+
+def _cpu() -> str:
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(named, platform.processor() or "unknown")

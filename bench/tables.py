@@ -1,0 +1,145 @@
+"""The results as tables of text: what stands in which cell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bench.compiling import SIZES as COMPILED
+from bench.contestants import PEER
+from bench.importing import BARE
+from bench.restoring import SIZES as RESTORED
+from bench.steps import FLOOR, LOCK, ONE_ARGUMENT
+
+if TYPE_CHECKING:
+    from bench.bars import Bar
+    from bench.compiling import Compiling
+    from bench.measure import Timing
+    from bench.results import Results
+
+__all__ = ["Table", "tables"]
+
+_ABSENT = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table; the first column is a heading for each row."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+
+
+def tables(results: Results, bars: list[Bar]) -> list[Table]:
+    """All tables in reading order, what was promised last."""
+    return [
+        _steps(results),
+        _compiling(results.compiling),
+        _choices(results.compiling),
+        _memory(results),
+        _restoring(results),
+        _importing(results),
+        Table(
+            "Bars",
+            ("", "promise", "measured"),
+            tuple(("PASS" if bar.passed else "MISS", bar.promise, bar.figure) for bar in bars),
+        ),
+    ]
+
+
+def _steps(results: Results) -> Table:
+    names = ("accord", PEER, "dict machine", FLOOR, ONE_ARGUMENT, LOCK)
+
+    def cell(case: str, name: str) -> str:
+        timing = results.steps[case].get(name)
+        if timing is None:
+            return _ABSENT
+        return f"{timing.best * 1e9:.0f} ({timing.median * 1e9:.0f}) {results.times_floor(case, name):.1f}x"
+
+    return Table(
+        "One event: ns, best (median), and how many empty method calls that is",
+        ("", *names, "peer / accord"),
+        tuple(
+            (case, *(cell(case, name) for name in names), _times(results.times_cheaper(case))) for case in results.steps
+        ),
+        f"The floor is an `{FLOOR}` called without arguments; the cost of the loop is in every figure. The peer "
+        "compiles `linear` only with the recursion limit raised for it. `refused`: an illegal event that is recorded "
+        "and changes nothing; the peer has no such mode. `blocked`: every event after a violation that halts.",
+    )
+
+
+def _times(ratio: float | None) -> str:
+    return _ABSENT if ratio is None else f"{ratio:.1f}x"
+
+
+def _compiling(compiling: Compiling) -> Table:
+    names = tuple(compiling.rows)
+
+    def cell(timing: Timing | str) -> str:
+        return timing if isinstance(timing, str) else f"{timing.best * 1e3:,.1f} ({timing.median * 1e3:,.1f})"
+
+    most = compiling.largest_peer_contract
+    return Table(
+        "Compiling distinct actions in a row: ms, best (median)",
+        ("actions", *names),
+        (
+            *((f"{size:,}", *(cell(compiling.rows[name][size]) for name in names)) for size in COMPILED),
+            ("growth: size to the power of", *(f"{compiling.exponents[name]:.2f}" for name in names)),
+        ),
+        f"{PEER} raises RecursionError past {most} actions." if most is not None else "",
+    )
+
+
+def _choices(compiling: Compiling) -> Table:
+    def row(name: str, found: dict[str, float] | str) -> tuple[str, ...]:
+        if isinstance(found, str):
+            return (name, found, _ABSENT, _ABSENT)
+        return (name, f"{found['states']:,.0f}", f"{found['seconds'] * 1e3:,.1f}", f"{found['bytes'] / 1e6:,.2f}")
+
+    return Table(
+        "Compiling 18 two-way choices in a row, once, in a process of its own",
+        ("", "states", "ms", "MB at the peak"),
+        tuple(row(name, found) for name, found in compiling.choices.items()),
+    )
+
+
+def _memory(results: Results) -> Table:
+    return Table(
+        "Memory: bytes, on the loop protocol",
+        ("", "fresh monitor", "each event kept"),
+        tuple((name, f"{of.fresh_monitor:,.0f}", f"{of.kept_event:.1f}") for name, of in results.memory.items()),
+        "accord and the dict machine share one contract between monitors; the peer compiles one for each.",
+    )
+
+
+def _restoring(results: Results) -> Table:
+    columns = [f"{name}, {what}" for name in results.restoring for what in ("us", "bytes")]
+    rows = []
+    for size in RESTORED:
+        row = [f"{size:,}"]
+        for of in results.restoring.values():
+            row += [
+                f"{of[size].time.best * 1e6:,.1f} ({of[size].time.median * 1e6:,.1f})",
+                f"{of[size].snapshot_bytes:,}",
+            ]
+        rows.append(tuple(row))
+    return Table(
+        "Restoring a session: us, best (median), and the size of what is stored", ("events", *columns), tuple(rows)
+    )
+
+
+def _importing(results: Results) -> Table:
+    return Table(
+        "Starting: ms, best (median), in a fresh process",
+        ("", "in all", "added by the import"),
+        tuple(
+            (
+                program,
+                f"{timing.best * 1e3:.1f} ({timing.median * 1e3:.1f})",
+                _ABSENT if program == BARE else f"{results.import_seconds(program) * 1e3:.1f}",
+            )
+            for program, timing in results.importing.items()
+        ),
+    )

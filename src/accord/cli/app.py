@@ -1,0 +1,109 @@
+"""The group of all commands, and what becomes of errors.
+
+A command is a module of this package with a `command`; it is imported when it is called or listed. Its top level
+imports nothing heavier than click, so that `accord --help` is quick.
+
+Whatever goes wrong ends here as a message on standard error and an exit status. A person at a terminal never sees a
+traceback for a mistake of their own.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+import rich_click
+from click.exceptions import Exit, NoArgsIsHelpError
+
+from accord import __version__
+from accord.errors import AccordError, ContractError, InternalError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["app"]
+
+COMMANDS = ("check", "fmt", "show", "replay", "step", "explain")
+
+FINDINGS, USAGE, INTERNAL, INTERRUPTED, PIPE_CLOSED = 1, 2, 3, 130, 141
+
+
+@contextmanager
+def _errors_as_messages() -> Iterator[None]:
+    """Turns every foreseen error into a message on standard error and an exit status."""
+    try:
+        yield
+    except ContractError as error:
+        from accord.cli.terminal import open_screen, print_diagnostics
+
+        print_diagnostics(open_screen(err=True), error.diagnostics)
+        raise Exit(FINDINGS) from None
+    except AccordError as error:
+        _complain(str(error))
+        raise Exit(INTERNAL if isinstance(error, InternalError) else USAGE) from None
+    except NoArgsIsHelpError:
+        raise  # its message is the help page
+    except click.ClickException as error:
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        _complain(error.format_message(), f"see `{context.command_path} --help`" if context else "")
+        raise Exit(error.exit_code) from None
+    except KeyboardInterrupt:
+        raise Exit(INTERRUPTED) from None
+    except BrokenPipeError:
+        raise Exit(PIPE_CLOSED) from None
+    except OSError as error:
+        _complain(f"cannot read or write: {error.strerror or error}")
+        raise Exit(USAGE) from None
+
+
+def _complain(message: str, hint: str = "") -> None:
+    from accord.cli.terminal import open_screen
+    from accord.diagnostics.visible import visible
+
+    screen = open_screen(err=True)
+    screen.print(f"{screen.paint('error', 'error')}: {visible(message)}")
+    if hint:
+        screen.print(screen.paint("faint", hint))
+
+
+class _LazyGroup(rich_click.RichGroup):
+    """Finds its commands in the modules of this package."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        return cast("click.Command", import_module(f"accord.cli.{cmd_name}").command)
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,  # noqa: ANN401 - click's signature
+    ) -> rich_click.RichContext:
+        with _errors_as_messages():
+            return cast("rich_click.RichContext", super().make_context(info_name, args, parent, **extra))
+
+    def invoke(self, ctx: click.Context) -> object:
+        with _errors_as_messages():
+            return super().invoke(ctx)
+
+
+@rich_click.group(
+    cls=_LazyGroup,
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "rich_help_config": {"text_paragraph_linebreaks": "\n\n"},
+    },
+    epilog="Exit status: 0 all is well · 1 findings or violations · 2 wrong usage · 3 accord itself failed",
+)
+@rich_click.version_option(__version__, message="%(prog)s %(version)s")
+def app() -> None:
+    """The contract layer for LLM agents: check, format, draw and try out contracts."""

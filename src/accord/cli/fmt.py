@@ -1,0 +1,121 @@
+"""`accord fmt`: contracts in their one canonical form.
+
+A formatter is trusted with files nobody else has a copy of. So the new text is parsed and compared with the old before
+anything is written, and a file is replaced in one step: at every moment it holds the whole old text or the whole new
+one.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import rich_click as click
+from click.exceptions import Exit
+
+from accord.errors import ContractError, InternalError, UsageError
+
+if TYPE_CHECKING:
+    from accord.diagnostics import Source
+
+__all__ = ["command"]
+
+
+@click.command("fmt")
+@click.argument("paths", metavar="PATH…", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--check", "only_check", is_flag=True, help="write nothing; list the files that would change")
+def command(paths: tuple[Path, ...], *, only_check: bool) -> None:
+    """Rewrite contracts in canonical form; comments are kept.
+
+    PATH is a file or a folder (all *.accord files in it, hidden folders left out). Files with errors are reported and
+    left as they are. With - alone, standard input is formatted to standard output.
+
+    Exit status: 0 done, or nothing to do · 1 a file has errors or, with --check, would change · 2 wrong usage.
+    """
+    from accord.cli.sources import STDIN, find_contracts, read
+    from accord.cli.terminal import open_screen, print_diagnostics
+    from accord.diagnostics.visible import visible
+
+    files = find_contracts(paths)
+    if STDIN in files and len(files) > 1:
+        raise UsageError("`-` formats standard input to standard output; it cannot be mixed with files")
+    screen, errors = open_screen(), open_screen(err=True)
+    failed = changed = 0
+    for path in files:
+        try:
+            source = read(path)
+            text = formatted(source)
+        except ContractError as error:
+            print_diagnostics(errors, error.diagnostics)
+            failed += 1
+            continue
+        if path == STDIN and not only_check:
+            _write_out(text)
+        elif text != source.text:
+            changed += 1
+            if not only_check:
+                replace_file(path, text)
+            screen.print(f"{'would reformat' if only_check else 'reformatted'} {visible(source.name)}")
+    if failed or (only_check and changed):
+        raise Exit(1)
+
+
+def formatted(source: Source) -> str:
+    """The canonical text of a contract.
+
+    Raises `ContractError` if the contract has errors, and `InternalError` if the canonical text would mean anything
+    else than the text it was made from, or had lost a comment.
+    """
+    from accord.cli.sources import has_errors
+    from accord.diagnostics import Source
+    from accord.language import examine, print_document
+
+    document, findings = examine(source)
+    if has_errors(findings):
+        raise ContractError(findings)
+    text = print_document(document)
+    again, _ = examine(Source(text, source.name))
+    comments, kept = (sorted(comment.text for comment in d.comments) for d in (document, again))
+    if again != document or comments != kept:
+        raise InternalError(f"formatting {source.name} would change what it says; it is left as it is")
+    return text
+
+
+def replace_file(path: Path, text: str) -> None:
+    """Give the file a new text in one step, keeping its permissions; a symbolic link keeps pointing to it."""
+    target = path.resolve()
+    temporary = None
+    try:
+        if not os.access(target, os.W_OK):
+            raise PermissionError(0, "the file is read-only")
+        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=".accord-", delete=False) as file:
+            temporary = Path(file.name)
+            file.write(text.encode("utf-8"))
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+        temporary.replace(target)
+        temporary = None
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def _write_out(text: str) -> None:
+    """The text itself into a pipe or a file; on a terminal with what may hide in its comments made visible."""
+    from accord.cli.terminal import open_screen
+    from accord.diagnostics.visible import visible
+
+    screen = open_screen()
+    if screen.width is None:
+        sys.stdout.buffer.write(text.encode("utf-8"))
+        sys.stdout.buffer.flush()
+    else:
+        for line in text.splitlines():
+            screen.print(visible(line))

@@ -1,0 +1,102 @@
+"""`accord replay`: recorded events against a contract, verdict by verdict.
+
+Events are judged by the pure `step`, one after the other, and nothing is kept of those that have passed: the input may
+be as long as it likes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import rich_click as click
+from click.exceptions import Exit
+
+from accord.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from accord.cli.events import Told
+    from accord.cli.terminal import Style
+    from accord.monitor.step import Mode, Place
+
+__all__ = ["command"]
+
+
+@click.command("replay")
+@click.argument("contract", type=click.Path(path_type=Path))
+@click.argument("events", metavar="[EVENTS…|-]", nargs=-1)
+@click.option("--protocol", metavar="NAME", help="the protocol, where the contract has several")
+@click.option(
+    "--mode",
+    type=click.Choice(["halt", "refuse"]),
+    default="halt",
+    show_default=True,
+    help="after a violation: halt, or refuse the event and go on",
+)
+@click.option("--json", "as_json", is_flag=True, help="print one JSON object per event and one for the status")
+def command(contract: Path, events: tuple[str, ...], protocol: str | None, mode: Mode, *, as_json: bool) -> None:
+    """Run events against a contract and print the verdict on each.
+
+    Events are words: !Ask is sent, ?Yes is received, B!Ask names the partner, !"2nd try" is a label in quotes, and end
+    closes the session. An argument may hold several words. Most shells give ! ? and quotes a meaning of their own, so
+    put the events in single quotes: accord replay ask.accord '!Ask ?Yes end'
+
+    With - or without EVENTS they are read from standard input, as words or as JSON lines: {"event": "!Ask"},
+    {"send": "Ask", "to": "B"}, {"receive": "Yes", "sender": "B"}, {"close": true}. Text output counts events from 1;
+    "position" in the JSON output counts from 0, as in the library.
+
+    Exit status: 0 every event was accepted · 1 an event was refused, or the contract has errors · 2 wrong usage.
+    """
+    from accord.cli.events import happen
+    from accord.cli.terminal import open_screen
+    from accord.cli.verdict_lines import join_words, verdict_line, verdict_object, word_width
+    from accord.machine.contract import compile_contract
+    from accord.monitor.step import standing_of, status
+    from accord.monitor.verdicts import Blocked, Violation
+
+    compiled = compile_contract(contract)
+    screen = open_screen()
+    width = word_width(compiled.machine(protocol))
+    counts = Counter[str]()
+    place: Place = compiled.standings(protocol).start
+    for position, told in enumerate(_told(events)):
+        try:
+            place, verdict = happen(place, told.event, mode)
+        except UsageError as error:
+            raise UsageError(f"{told.where}: {error}") from None
+        counts[type(verdict).__name__] += 1
+        if as_json:
+            screen.print(json.dumps(verdict_object(position, told.event.word, verdict)))
+        else:
+            screen.print(verdict_line(screen, position + 1, told.event.word, verdict, width))
+    outcome = status(place)
+    owed = standing_of(place).allowed if outcome in {"running", "incomplete"} else ()
+    if as_json:
+        totals = {"events": counts.total(), "violations": counts[Violation.__name__]}
+        screen.print(json.dumps({"status": outcome, **totals, "owed": owed}))
+    else:
+        style: Style = "good" if outcome == "complete" else "strong" if outcome == "running" else "error"
+        total = "1 event" if counts.total() == 1 else f"{counts.total()} events"
+        owing = f"; still owed: {join_words(owed)}" if owed else ""
+        screen.print(f"{screen.paint(style, outcome)} after {total}{owing}")
+    if counts[Violation.__name__] or counts[Blocked.__name__]:
+        raise Exit(1)
+
+
+def _told(arguments: tuple[str, ...]) -> Iterable[Told]:
+    """The events of the command line, or those of standard input."""
+    from accord.cli.events import events_in_arguments, events_in_stream
+    from accord.cli.terminal import open_input
+
+    if arguments and arguments != ("-",):
+        return list(
+            events_in_arguments(arguments)
+        )  # all of them first: a mistake is reported before anything is printed
+    stream = open_input()
+    if not arguments and stream.isatty():
+        raise UsageError("no events: give them as words, pipe them in, or type them after `-`")
+    return events_in_stream(stream)

@@ -1,0 +1,98 @@
+"""Contract texts as a command line names them: files, folders, and `-` for standard input."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from accord.errors import ContractError, UsageError
+from accord.limits import DEFAULT_LIMITS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from accord.diagnostics import Diagnostic, Source
+    from accord.language.tree import Document
+
+__all__ = ["STDIN", "find_contracts", "findings_in", "has_errors", "read"]
+
+STDIN = Path("-")
+SUFFIX = ".accord"
+
+
+def find_contracts(paths: Iterable[Path]) -> list[Path]:
+    """The files meant by paths: each file itself, and in a folder every `*.accord`, sorted; none of them twice.
+
+    Hidden folders are passed over: what lies in `.git` or `.venv` is not the user's to be checked or rewritten.
+    """
+    found: dict[Path, Path] = {}
+    for path in paths:
+        if path == STDIN:
+            found[STDIN] = STDIN
+        elif path.is_dir():
+            inside = list(_inside(path))
+            if not inside:
+                raise UsageError(f"no {SUFFIX} file in the folder {path}")
+            found |= {file.resolve(): file for file in inside if file.resolve() not in found}
+        elif path.exists():
+            found.setdefault(path.resolve(), path)
+        else:
+            raise UsageError(f"no such file or folder: {path}")
+    return list(found.values())
+
+
+def _inside(folder: Path) -> Iterator[Path]:
+    def fail(error: OSError) -> None:
+        raise UsageError(f"cannot read {error.filename}: {error.strerror}")
+
+    files = []
+    for here, folders, names in os.walk(folder, onerror=fail):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        files += [Path(here, name) for name in names if name.endswith(SUFFIX)]
+    return iter(sorted(files))
+
+
+def read(path: Path) -> Source:
+    """The text of a file or of standard input.
+
+    Raises `UsageError` if it cannot be read and `ContractError` (E017) if it is not UTF-8.
+    """
+    from accord.cli.terminal import open_input
+    from accord.machine.contract import read_source
+
+    if path != STDIN:
+        return read_source(path)
+    # As for files: four bytes a character are enough to see that the limit on characters is passed.
+    return _decode(bytes(open_input().buffer.read(DEFAULT_LIMITS.source_characters * 4 + 5)), "<stdin>")
+
+
+def _decode(data: bytes, name: str) -> Source:
+    from accord.diagnostics import Diagnostic, Source, Span
+
+    try:
+        return Source(data.decode("utf-8"), name)
+    except UnicodeDecodeError as error:
+        source = Source(data[: error.start].decode("utf-8"), name)
+        place = Span(len(source.text), len(source.text))
+        message = f"byte {error.start} is not UTF-8"
+        raise ContractError((Diagnostic("E017", message, source, place, help="save the file as UTF-8"),)) from None
+
+
+def findings_in(path: Path) -> tuple[Document | None, tuple[Diagnostic, ...]]:
+    """What a file declares, as far as it can be read, and every finding: in its text, and in compiling it."""
+    from accord.language import examine
+    from accord.machine.contract import compile_document
+
+    try:
+        document, findings = examine(read(path))
+        if not has_errors(findings):
+            compile_document(document)
+    except ContractError as error:
+        return None, error.diagnostics
+    return document, findings
+
+
+def has_errors(findings: Iterable[Diagnostic]) -> bool:
+    """Whether any finding is more than a warning."""
+    return any(finding.severity == "error" for finding in findings)

@@ -1,0 +1,89 @@
+"""A position in the tokens of a text, and what every part of the parser needs there: labels, names, reports."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from accord.diagnostics import Diagnostic, Source, Span
+from accord.diagnostics.visible import clip
+from accord.language.labels import RESERVED, print_label
+
+if TYPE_CHECKING:
+    from accord.language.lexer import Token
+    from accord.limits import Limits
+
+__all__ = ["Cursor"]
+
+
+class Cursor:
+    """The tokens, where the parser is, where the declaration being read ends, and the problems found so far."""
+
+    def __init__(self, source: Source, tokens: list[Token], problems: list[Diagnostic], limits: Limits) -> None:
+        self.source = source
+        self.tokens = tokens
+        self.limits = limits
+        self.problems = problems
+        self.at = 0
+        self.boundary = len(tokens) - 1
+        self.reports = 0  # how often something was wrong, told or not
+
+    def at_boundary(self) -> bool:
+        """Whether the declaration being read ends here."""
+        return self.at >= self.boundary
+
+    def label(self, wanted: str) -> tuple[str, int] | None:
+        """The label at the cursor and where it ends; reports what else stands there."""
+        token = self.tokens[self.at]
+        if token.kind == "string":
+            self.at += 1
+            return token.value, token.end
+        if token.kind != "word":
+            self.report(
+                "E013",
+                f"expected {wanted}; found {self.shown(token)}",
+                token.span,
+                label="expected a label",
+            )
+            return None
+        label, end = self.joined_label()
+        if label in RESERVED or not self.good_name(token):
+            why = "is reserved" if label in RESERVED else "does not start with a letter"
+            self.report(
+                "E013",
+                f"expected {wanted}; `{label}` {why}",
+                Span(token.start, end),
+                help_=f"put it in quotes: {print_label(label)}",
+            )
+        return label, end
+
+    def joined_label(self) -> tuple[str, int]:
+        """Words joined by `-` or `:` with nothing between, as one label."""
+        token = self.tokens[self.at]
+        pieces, end = [token.value], token.end
+        self.at += 1
+        while True:
+            sign, word = self.tokens[self.at], self.tokens[min(self.at + 1, len(self.tokens) - 1)]
+            joined = sign.kind == "sign" and sign.value in "-:" and sign.start == end
+            if not joined or word.kind != "word" or word.start != sign.end:
+                return "".join(pieces), end
+            pieces += (sign.value, word.value)
+            end = word.end
+            self.at += 2
+
+    def good_name(self, token: Token) -> bool:
+        """Whether a word can be a name."""
+        return token.value not in RESERVED and (token.value[0].isalpha() or token.value[0] == "_")
+
+    def shown(self, token: Token) -> str:
+        """A token as messages quote it."""
+        if token.kind == "end of text":
+            return "the end of the text"
+        return f"`{clip(self.source.text[token.start : token.end], 40)}`"
+
+    def report(self, code: str, message: str, span: Span, *, label: str = "", help_: str = "") -> None:
+        """Add a problem."""
+        self.reports += 1
+        # One place, one error: what follows from an error at the same place would only repeat it.
+        if self.problems and self.problems[-1].span == span:
+            return
+        self.problems.append(Diagnostic(code, message, self.source, span, label, help_))

@@ -1,0 +1,83 @@
+"""Everything a text declares."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from accord.diagnostics import Diagnostic, Source, Span
+from accord.language.labels import is_name
+from accord.language.lexer import Token, tokenise
+from accord.language.parser.cursor import Cursor
+from accord.language.parser.local import read_protocol
+from accord.language.tree import NOWHERE, Declaration, Document
+
+if TYPE_CHECKING:
+    from accord.limits import Limits
+
+__all__ = ["parse_document"]
+
+_EMPTY_HELP = "write `end` for a session without messages"
+
+
+def parse_document(source: Source, limits: Limits) -> tuple[Document, list[Diagnostic]]:
+    """Everything a text declares, and every error of its form, in source order.
+
+    A declaration in which an error was found yields no tree.
+    """
+    tokens, comments, unreadable = tokenise(source, limits)
+    cursor = Cursor(source, tokens, list(unreadable), limits)
+    starts = [at for at in range(len(tokens)) if _declares(tokens, at)]
+    declarations: list[Declaration] = []
+    if len(tokens) == 1:
+        if not unreadable:
+            cursor.report("E020", "the contract is empty", Span(0, 0), help_=_EMPTY_HELP)
+    elif not starts or starts[0] > 0:
+        cursor.boundary = starts[0] if starts else len(tokens) - 1
+        declarations += _bare(cursor)
+        if starts:
+            cursor.report(
+                "E013",
+                "a bare protocol stands alone in its text",
+                tokens[starts[0]].span,
+                help_="give the first one a name too: `protocol Name = …`",
+            )
+    for start, boundary in pairwise([*starts, len(tokens) - 1]):
+        cursor.at, cursor.boundary = start, boundary
+        declarations += _named(cursor)
+    places = sorted(problem.span.start for problem in unreadable)
+    readable = [d for d in declarations if not _holds_any(places, d.span)]
+    cursor.problems.sort(key=lambda d: d.span)
+    return Document(tuple(readable), source, tuple(comments)), cursor.problems
+
+
+def _declares(tokens: list[Token], at: int) -> bool:
+    """Whether `protocol Name =` stands there."""
+    if tokens[at].value != "protocol" or tokens[at].kind != "word" or at + 2 >= len(tokens):
+        return False
+    name, sign = tokens[at + 1], tokens[at + 2]
+    return name.kind == "word" and sign.kind == "sign" and sign.value == "="
+
+
+def _bare(cursor: Cursor) -> list[Declaration]:
+    body = read_protocol(cursor)
+    return [Declaration(None, body, body.span, NOWHERE)] if body else []
+
+
+def _named(cursor: Cursor) -> list[Declaration]:
+    start, name = cursor.tokens[cursor.at], cursor.tokens[cursor.at + 1]
+    cursor.at += 3
+    if not is_name(name.value):
+        cursor.report("E013", f"`{name.value}` cannot be the name of a protocol", name.span)
+        return []
+    if cursor.at_boundary():
+        cursor.report("E020", f"protocol `{name.value}` is empty", name.span, help_=_EMPTY_HELP)
+        return []
+    body = read_protocol(cursor)
+    return [Declaration(name.value, body, Span(start.start, body.span.end), name.span)] if body else []
+
+
+def _holds_any(places: list[int], span: Span) -> bool:
+    at = bisect_left(places, span.start)
+    return at < len(places) and places[at] <= span.end

@@ -1,0 +1,64 @@
+"""A machine for Graphviz.
+
+States are circles, doubled where the session may end and dashed where it may pause. A fork is a diamond with a dashed
+edge to the first state of each part and a bold one to the state in which the session goes on. Parts are not drawn as
+clusters: the machine is minimal, so parts share states with each other and with what comes after, and a node of
+Graphviz lies in one cluster only.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from accord.diagnostics.visible import visible
+from accord.machine.tables import Fork
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from accord.machine.tables import Machine, State
+
+__all__ = ["draw_dot"]
+
+
+def draw_dot(machine: Machine, current: Collection[int] = ()) -> str:
+    """A `digraph`; states in `current` are filled."""
+    lines = [
+        f"digraph {_quoted(machine.name or 'protocol')} {{",
+        "    rankdir=LR;",
+        '    node [shape=circle, fontname="Helvetica"];',
+        '    edge [fontname="Helvetica"];',
+        "    start [shape=point];",
+        "    start -> s0;",
+    ]
+    for number, state in enumerate(machine.states):
+        lines.append(f"    s{number} [{_look(number, state, marked=number in current)}];")
+        lines += [f"    s{number} -> s{target} [{look}];" for target, look in _edges(machine, state)]
+    return "\n".join([*lines, "}"])
+
+
+def _look(number: int, state: State, *, marked: bool) -> str:
+    look = [f'label="{number}"', f"shape={'diamond' if isinstance(state, Fork) else 'circle'}"]
+    if state.stop == "end":
+        look.append("peripheries=2")
+    styles = [style for style, wanted in (("dashed", state.stop == "pause"), ("filled", marked)) if wanted]
+    if styles:
+        look.append(f'style="{",".join(styles)}"')
+    return ", ".join(look)
+
+
+def _edges(machine: Machine, state: State) -> Iterator[tuple[int, str]]:
+    if isinstance(state, Fork):
+        for part, times in Counter(state.parts).items():
+            label = "part" if times == 1 else f"{times} parts"
+            yield part, f'label="{label}", style=dashed'
+        yield state.join, 'label="join", style=bold'
+    else:
+        for symbol, target in state.edges:
+            yield target, f"label={_quoted(machine.symbols[symbol].word)}"
+
+
+def _quoted(text: str) -> str:
+    """A quoted string: in it Graphviz reads backslashes as escapes and `&…;` as entities."""
+    return '"' + visible(text).replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;") + '"'

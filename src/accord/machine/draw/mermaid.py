@@ -1,0 +1,61 @@
+"""A machine as a Mermaid state diagram, which many Markdown pages show in place.
+
+Where a session may end an edge leads to `[*]`; where it may pause that edge says so. A fork is Mermaid's bar with an
+edge to the first state of each part and one to the state in which the session goes on.
+
+Mermaid reads labels with a grammar of its own, in which quotes, colons, semicolons, `#` and `<` all mean something. So
+every character beyond letters, digits and a few harmless signs is written as an entity code, `#NN;`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from accord.diagnostics.visible import visible
+from accord.machine.tables import Fork
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from accord.machine.tables import Machine, State
+
+__all__ = ["draw_mermaid"]
+
+_UNSAFE = re.compile(r"[^\w !?.-]")
+
+
+def draw_mermaid(machine: Machine, current: Collection[int] = ()) -> str:
+    """A `stateDiagram-v2`, with the protocol's name as its title; states in `current` stand out."""
+    # The title is YAML, in which every JSON string is a string.
+    lines = ["---", f"title: {json.dumps(visible(machine.name), ensure_ascii=False)}", "---"] if machine.name else []
+    lines += ["stateDiagram-v2", "    direction LR"]
+    for number, state in enumerate(machine.states):
+        declared = f"s{number} <<fork>>" if isinstance(state, Fork) else f'"{number}" as s{number}'
+        lines.append(f"    state {declared}")
+    lines.append("    [*] --> s0")
+    for number, state in enumerate(machine.states):
+        lines += [f"    s{number} --> {target}" for target in _edges(machine, state)]
+    if current:
+        lines.append("    classDef current fill:#fd6,stroke:#333")
+        lines.append(f"    class {','.join(f's{number}' for number in sorted(current))} current")
+    return "\n".join(lines)
+
+
+def _edges(machine: Machine, state: State) -> Iterator[str]:
+    if isinstance(state, Fork):
+        for part, times in Counter(state.parts).items():
+            yield f"s{part} : part" if times == 1 else f"s{part} : {times} parts"
+        yield f"s{state.join} : join"
+    else:
+        for symbol, target in state.edges:
+            yield f"s{target} : {_entities(machine.symbols[symbol].word)}"
+    if state.stop is not None:
+        yield "[*]" if state.stop == "end" else "[*] : pause"
+
+
+def _entities(text: str) -> str:
+    named = {'"': "#quot;", "<": "#lt;", ">": "#gt;", "&": "#amp;"}
+    return _UNSAFE.sub(lambda m: named.get(m[0]) or f"#{ord(m[0])};", visible(text))

@@ -1,0 +1,86 @@
+"""A machine for people at a terminal: one line per state.
+
+    protocol Demo, 5 states
+     → 0  !Ask → 1
+    ●  1  ?No → 4, ?Yes → 2
+       2  (3 | 3) then 4
+       3  !Log → 4
+       4  end
+
+An arrow leads to the first state, a dot marks where a session is. `end` and `pause` stand among the edges, because
+there the session has that choice too; no edge can be mistaken for them, since every word has its `!` or `?`. A state
+with so many edges that its line would be too long gets a line for each.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from accord.diagnostics.visible import display_width, visible
+from accord.machine.tables import Fork
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from accord.machine.tables import Machine, State
+
+__all__ = ["CURRENT", "draw_text", "neighbourhood"]
+
+CURRENT = "●"
+WIDTH = 100
+
+
+def draw_text(machine: Machine, current: Collection[int] = (), only: Collection[int] | None = None) -> str:
+    """All states, or `only` these, with `…` in place of those left out."""
+    count = len(machine.states)
+    name = f"protocol {visible(machine.name)}" if machine.name else "bare protocol"
+    out = [f"{name}, {count} state{'' if count == 1 else 's'}"]
+    gutter = len(str(count - 1))
+    next_number = 0
+    for number in range(count) if only is None else sorted(only):
+        if number > next_number:
+            out.append(f"   {'…':>{gutter}}")
+        next_number = number + 1
+        marks = f"{CURRENT if number in current else ' '}{'→' if number == 0 else ' '}"
+        out += _lines(f"{marks} {number:>{gutter}}  ", list(_ways(machine, machine.states[number])))
+    if next_number < count:
+        out.append(f"   {'…':>{gutter}}")
+    return "\n".join(out)
+
+
+def _ways(machine: Machine, state: State) -> Iterator[str]:
+    """Everything that can happen in a state."""
+    if isinstance(state, Fork):
+        yield f"({' | '.join(map(str, state.parts))}) then {state.join}"
+    else:
+        for symbol, target in state.edges:
+            yield f"{visible(machine.symbols[symbol].word)} → {target}"
+    if state.stop is not None:
+        yield state.stop
+
+
+def _lines(head: str, ways: list[str]) -> list[str]:
+    # A state without any way on is nothing the compiler makes, but a machine that was read from a file may hold one.
+    line = head + (", ".join(ways) or "nothing")
+    if display_width(line) <= WIDTH or len(ways) < 2:
+        return [line]
+    return [(head if index == 0 else " " * len(head)) + way for index, way in enumerate(ways)]
+
+
+def neighbourhood(machine: Machine, around: Iterable[int], most: int) -> frozenset[int]:
+    """The `most` states that are nearest on the way on from the states `around`, themselves included first.
+
+    The cost depends on `most`, not on the size of the machine, so that a stepper stays quick in a machine of any size.
+    """
+    seeds = list(dict.fromkeys(around))[:most]
+    found = set(seeds)
+    queue = deque(seeds)
+    while queue and len(found) < most:
+        state = machine.states[queue.popleft()]
+        following = (*state.parts, state.join) if isinstance(state, Fork) else (target for _, target in state.edges)
+        for number in following:
+            if number not in found and len(found) < most:
+                found.add(number)
+                queue.append(number)
+    return frozenset(found)

@@ -1,0 +1,100 @@
+"""Printing and parsing undo each other, whatever the tree and wherever comments and white space stand."""
+
+from __future__ import annotations
+
+import re
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from accord.diagnostics import Source
+from accord.language import examine, parse, print_document, print_protocol
+from accord.language.labels import normalise, parse_word, print_word
+from accord.language.tree import Action, Choice, Declaration, Document, Interleaving, Recursion, Sequence, sequence
+from tests.properties.generate import random_protocol
+
+labels = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12).map(normalise)
+
+
+def relabelled(node, rename):
+    """The tree with each label replaced by another one, distinct ones staying distinct."""
+    if isinstance(node, Sequence):
+        return sequence([relabelled(step, rename) for step in node.steps])
+    if isinstance(node, Choice):
+        return Choice(tuple(relabelled(branch, rename) for branch in node.branches))
+    if isinstance(node, Interleaving):
+        return Interleaving(tuple(relabelled(part, rename) for part in node.parts))
+    if isinstance(node, Recursion):
+        return Recursion(node.variable, relabelled(node.body, rename))
+    if isinstance(node, Action):
+        return Action(node.direction, rename[node.label], node.partner)
+    return node
+
+
+@given(st.integers(0, 2**32), st.lists(labels, min_size=4, max_size=4, unique=True))
+@settings(max_examples=400, deadline=None)
+def test_parse_undoes_print(seed, names):
+    body, _ = random_protocol(Random(seed))
+    body = relabelled(body, dict(zip(("a", "b", "c", "Unrecognized"), names, strict=True)))
+    text = print_protocol(body)
+    again = parse(text).declarations[0].body
+    assert again == body
+    assert hash(again) == hash(body)
+    assert print_protocol(again) == text
+
+
+@given(st.integers(0, 2**32), st.integers(20, 120))
+@settings(max_examples=200, deadline=None)
+def test_printing_in_lines_is_idempotent(seed, width):
+    rng = Random(seed)
+    document = Document(tuple(Declaration(f"P{i}", random_protocol(rng)[0]) for i in range(rng.randint(1, 3))))
+    text = print_document(document, width=width)
+    again = parse(text)
+    assert again == document
+    assert print_document(again, width=width) == text
+
+
+TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\w:-]+|[^\w\s]')
+
+
+def scattered(rng: Random, text: str) -> tuple[str, list[str]]:
+    """The text with white space and comments strewn between its tokens, and the comments."""
+    out, comments = [], []
+    for token in TOKEN.findall(text):
+        out.append(token)
+        kind = rng.random()
+        if kind < 0.15:
+            comments.append(f"// note {len(comments)}")
+            out.append(f"{rng.choice(['', ' ', chr(10), chr(10) * 2])}{comments[-1]}\n")
+        elif kind < 0.5 or token.isidentifier():
+            out.append(rng.choice([" ", "\n", "\t", "\r\n"]))
+    return "".join(out), comments
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=400, deadline=None)
+def test_formatting_loses_no_comment_and_changes_no_meaning(seed):
+    rng = Random(seed)
+    document = Document(tuple(Declaration(f"P{i}", random_protocol(rng)[0]) for i in range(rng.randint(1, 3))))
+    text, comments = scattered(rng, print_document(document))
+    untidy, findings = examine(Source(text))
+    assert not findings
+    assert untidy == document
+    tidy = print_document(untidy)
+    again, _ = examine(Source(tidy))
+    assert again == document
+    assert [comment.text for comment in again.comments] == comments
+    assert print_document(again) == tidy
+
+
+@given(st.sampled_from("!?"), labels, st.sampled_from([None, "B", "Röle"]))
+def test_words_are_read_back(direction, label, partner):
+    assert parse_word(print_word(direction, label, partner)) == (direction, label, partner)
+
+
+@pytest.mark.parametrize("word", ["", "x", "!", "?", '!"', '!""', "a b!x", "9!x", '!"a" b', "rec!x"])
+def test_broken_words_are_refused(word):
+    with pytest.raises(ValueError, match="."):
+        parse_word(word)

@@ -1,0 +1,354 @@
+"""Reads the specification: Markdown in, cases out. The format is described in README.md.
+
+Reading is strict. Whatever is not understood raises `MalformedSpecError`, because a line that is skipped is a test that
+cannot fail.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from accord import Limits
+
+HERE = Path(__file__).parent
+SPEC_FILES = sorted(path for path in HERE.glob("*.md") if path.name != "README.md")
+
+VERDICTS = frozenset({"ok", "violation", "unrecognized", "blocked", "misuse"})
+VERDICTS_WITH_WORDS = frozenset({"violation", "unrecognized"})
+STATUSES = frozenset({"running", "complete", "violated", "incomplete", "unrecognised"})
+CONTRACT_BLOCKS = frozenset({"accord", "accord-python"})
+CASE_BLOCKS = frozenset({"trace", "trace-python", "errors", "facts"})
+
+
+class MalformedSpecError(Exception):
+    def __init__(self, file: str, line: int, problem: str) -> None:
+        super().__init__(f"{file}:{line}: {problem}")
+
+
+@dataclass(frozen=True)
+class Event:
+    direction: str
+    label: str
+    partner: str | None
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a trace. `what` is `event`, `end`, `status` or `allowed`."""
+
+    number: int
+    text: str
+    what: str
+    event: Event | None = None
+    verdict: str = ""
+    words: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Case:
+    file: str
+    title: str
+    index: int
+    line: int
+    contract: str
+    limits: Limits
+
+    @property
+    def id(self) -> str:
+        slug = re.sub(r"\W+", "-", self.title).strip("-").lower()
+        return f"{self.file.removesuffix('.md')}:{slug}" + (f":{self.index}" if self.index > 1 else "")
+
+
+@dataclass(frozen=True)
+class TraceCase(Case):
+    protocol: str | None
+    mode: str
+    without: frozenset[str]
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True)
+class ErrorsCase(Case):
+    findings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Fact:
+    number: int
+    what: str
+    relation: str
+    value: str
+
+
+@dataclass(frozen=True)
+class FactsCase(Case):
+    protocol: str | None
+    facts: tuple[Fact, ...]
+
+
+@dataclass
+class _Block:
+    kind: str
+    line: int
+    lines: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+
+@dataclass
+class _Section:
+    title: str
+    line: int
+    blocks: list[_Block] = field(default_factory=list)
+
+
+def read_file(path: Path) -> list[Case]:
+    return read_text(path.read_text(encoding="utf-8"), path.name)
+
+
+def read_text(text: str, file: str) -> list[Case]:
+    """Every case of one specification file."""
+    cases: list[Case] = []
+    titles: set[str] = set()
+    for section in _sections(text, file):
+        if section.title in titles:
+            raise MalformedSpecError(file, section.line, f"a second section `{section.title}`")
+        titles.add(section.title)
+        cases += _cases(section, file)
+    if not cases:
+        raise MalformedSpecError(file, 1, "no cases")
+    return cases
+
+
+def _sections(text: str, file: str) -> list[_Section]:
+    sections: list[_Section] = []
+    block: _Block | None = None
+    for number, line in enumerate(text.split("\n"), 1):
+        if block is not None:
+            if line == "```":
+                block = None
+            else:
+                block.lines.append(line)
+        elif line.startswith("```"):
+            block = _Block(line.removeprefix("```"), number)
+            if block.kind not in CONTRACT_BLOCKS | CASE_BLOCKS:
+                raise MalformedSpecError(file, number, f"unknown block `{block.kind}`")
+            if not sections:
+                raise MalformedSpecError(file, number, "a block before the first section")
+            sections[-1].blocks.append(block)
+        elif line.startswith("## "):
+            sections.append(_Section(line.removeprefix("## ").strip(), number))
+        elif line.startswith("# ") == (number != 1) or line.startswith(("###", "    ", "~~~")) or "```" in line:
+            raise MalformedSpecError(file, number, f"unexpected line `{line}`")
+    if block is not None:
+        raise MalformedSpecError(file, block.line, "the block is not closed")
+    return sections
+
+
+def _cases(section: _Section, file: str) -> list[Case]:
+    contracts = [block for block in section.blocks if block.kind in CONTRACT_BLOCKS]
+    if len(contracts) != 1 or section.blocks[0] is not contracts[0]:
+        raise MalformedSpecError(file, section.line, "a section starts with one contract")
+    if len(section.blocks) < 2:
+        raise MalformedSpecError(file, section.line, "the section says nothing about its contract")
+    contract = _text_of(contracts[0], file)
+    readers = {"errors": _errors, "facts": _facts}
+    cases: list[Case] = []
+    for index, block in enumerate(section.blocks[1:], 1):
+        facts: dict[str, Any] = {"file": file, "title": section.title, "index": index, "line": block.line}
+        cases.append(readers.get(block.kind, _trace)(block, {**facts, "contract": contract}))
+    return cases
+
+
+# -- expressions -----------------------------------------------------------------------------------------------------
+
+_ALLOWED_NODES = (
+    ast.Expression,
+    ast.Constant,
+    ast.JoinedStr,
+    ast.FormattedValue,
+    ast.GeneratorExp,
+    ast.comprehension,
+    ast.Name,
+    ast.Load,
+    ast.Store,
+    ast.BinOp,
+    ast.Add,
+    ast.Mult,
+    ast.Mod,
+    ast.Call,
+    ast.Attribute,
+)
+
+
+def evaluate(expression: str) -> str:
+    """The text an expression stands for. Raises `ValueError` for anything but building strings."""
+    tree = ast.parse(expression.strip(), mode="eval")
+    for node in ast.walk(tree):
+        if not isinstance(node, _ALLOWED_NODES) or (isinstance(node, ast.Attribute) and node.attr != "join"):
+            raise ValueError(f"`{ast.unparse(node)}` is not allowed here")
+    value = eval(compile(tree, "<spec>", "eval"), {"__builtins__": {}, "range": range})  # noqa: S307 - checked above
+    if not isinstance(value, str):
+        raise TypeError("the expression is no text")
+    return value
+
+
+def _text_of(block: _Block, file: str) -> str:
+    if not block.kind.endswith("-python"):
+        return block.text
+    try:
+        return evaluate(block.text)
+    except (ValueError, TypeError, SyntaxError) as error:
+        raise MalformedSpecError(file, block.line, str(error)) from error
+
+
+# -- lines -----------------------------------------------------------------------------------------------------------
+
+_WORD = re.compile(r'([^\s"!?]*)([!?])("(?:[^"\\]|\\.)*"|[^\s"]+)(?=\s|\Z)')
+_FACT = re.compile(r"(states|standings) (<=|==) (\d+)\Z|(prints|means|differs) (.+)\Z")
+_FINDING = re.compile(r"[EW]\d{3} [1-9]\d*:[1-9]\d*\Z")
+
+
+def _content(block: _Block, file: str) -> list[tuple[int, str]]:
+    lines = _text_of(block, file).split("\n")
+    fixed = block.kind.endswith("-python")  # lines of a computed text all count as the block's first
+    return [
+        (block.line + (1 if fixed else index), line.strip())
+        for index, line in enumerate(lines, 1)
+        if line.strip() and not line.startswith("//")
+    ]
+
+
+def _limits(headers: dict[str, str], block: _Block, file: str) -> Limits:
+    try:
+        pairs = [item.split("=") for item in headers.get("limits", "").split()]
+        return Limits(**{name: int(value) for name, value in pairs})
+    except (TypeError, ValueError) as error:
+        raise MalformedSpecError(file, block.line, f"bad limits: {error}") from None
+
+
+def _headers(lines: list[tuple[int, str]], known: tuple[str, ...], file: str) -> dict[str, str]:
+    """Takes the headers off the front of `lines`."""
+    headers: dict[str, str] = {}
+    while lines:
+        number, line = lines[0]
+        name, _, value = line.partition(" ")
+        if name not in known:
+            break
+        if name in headers or not value.strip():
+            raise MalformedSpecError(file, number, f"bad header `{line}`")
+        headers[name] = value.strip()
+        lines.pop(0)
+    return headers
+
+
+def _words(text: str) -> list[re.Match[str]]:
+    """The words in `text`, which holds nothing else. Raises `ValueError`."""
+    words: list[re.Match[str]] = []
+    at = 0
+    while at < len(text):
+        match = _WORD.match(text, at)
+        if match is None:
+            raise ValueError(f"`{text[at:]}` starts with no word")
+        words.append(match)
+        at = match.end()
+        while at < len(text) and text[at].isspace():
+            at += 1
+    return words
+
+
+def _event(match: re.Match[str]) -> Event:
+    partner, direction, label = match.groups()
+    return Event(direction, json.loads(label) if label.startswith('"') else label, partner or None)
+
+
+def _sorted_words(text: str) -> tuple[str, ...]:
+    words = [match[0] for match in _words(text)]
+    if words != sorted(words):
+        raise ValueError("the words are not sorted")
+    return tuple(words)
+
+
+def _trace_line(number: int, text: str) -> Line:
+    first, _, rest = text.partition(" ")
+    if first == "status":
+        if rest not in STATUSES:
+            raise ValueError(f"`{rest}` is no status")
+        return Line(number, text, "status", verdict=rest)
+    if first == "allowed":
+        return Line(number, text, "allowed", words=_sorted_words(rest))
+    event = None
+    if first == "end":
+        what = "end"
+    else:
+        match = _WORD.match(text)
+        if match is None:
+            raise ValueError("neither an event nor `end`, `status` or `allowed`")
+        what, event, rest = "event", _event(match), text[match.end() :].strip()
+    verdict, _, words = rest.strip().partition(" ")
+    if verdict not in VERDICTS or (words and verdict not in VERDICTS_WITH_WORDS):
+        raise ValueError(f"`{rest}` is no verdict")
+    return Line(number, text, what, event, verdict, _sorted_words(words.strip()))
+
+
+def _trace(block: _Block, common: dict[str, Any]) -> TraceCase:
+    file = common["file"]
+    content = _content(block, file)
+    headers = _headers(content, ("mode", "protocol", "limits", "without"), file)
+    if headers.get("mode", "halt") not in {"halt", "refuse"}:
+        raise MalformedSpecError(file, block.line, f"unknown mode `{headers['mode']}`")
+    lines: list[Line] = []
+    for number, text in content:
+        try:
+            lines.append(_trace_line(number, text))
+        except ValueError as error:
+            raise MalformedSpecError(file, number, f"`{text}`: {error}") from None
+    if not lines:
+        raise MalformedSpecError(file, block.line, "the trace is empty")
+    return TraceCase(
+        **common,
+        limits=_limits(headers, block, file),
+        protocol=headers.get("protocol"),
+        mode=headers.get("mode", "halt"),
+        without=frozenset(headers.get("without", "").split()),
+        lines=tuple(lines),
+    )
+
+
+def _errors(block: _Block, common: dict[str, Any]) -> ErrorsCase:
+    file = common["file"]
+    content = _content(block, file)
+    headers = _headers(content, ("limits",), file)
+    findings = [text for _, text in content]
+    if findings == ["none"]:
+        findings = []
+    elif not findings:
+        raise MalformedSpecError(file, block.line, "no findings are written `none`")
+    for number, text in content:
+        if findings and not _FINDING.match(text):
+            raise MalformedSpecError(file, number, f"`{text}` is no finding")
+    return ErrorsCase(**common, limits=_limits(headers, block, file), findings=tuple(findings))
+
+
+def _facts(block: _Block, common: dict[str, Any]) -> FactsCase:
+    file = common["file"]
+    content = _content(block, file)
+    headers = _headers(content, ("limits", "protocol"), file)
+    facts: list[Fact] = []
+    for number, text in content:
+        match = _FACT.match(text)
+        if match is None:
+            raise MalformedSpecError(file, number, f"`{text}` is no fact")
+        counted, relation, count, said, value = match.groups()
+        facts.append(Fact(number, counted or said, relation or "", count or value))
+    if not facts:
+        raise MalformedSpecError(file, block.line, "the facts are empty")
+    limits = _limits(headers, block, file)
+    return FactsCase(**common, limits=limits, protocol=headers.get("protocol"), facts=tuple(facts))

@@ -1,0 +1,240 @@
+"""Runs the specification: every trace on every engine, every list of findings, every fact."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import pytest
+
+from accord import ContractError, Limits, Monitor
+from accord.diagnostics import Source
+from accord.language import examine, print_protocol
+from accord.machine.codec import machine_digest
+from accord.machine.contract import compile_contract
+from tests.spec.cases import (
+    SPEC_FILES,
+    ErrorsCase,
+    FactsCase,
+    MalformedSpecError,
+    TraceCase,
+    read_file,
+    read_text,
+)
+from tests.spec.engines import ENGINES, Answer, Engine, ReferenceEngine, subject_of
+
+if TYPE_CHECKING:
+    from accord.machine.standing import Standings
+
+CASES_FLOOR = 230
+TRACES_FLOOR = 140
+
+# A file that cannot be read adds no cases and fails `test_a_file_can_be_read`.
+CASES = []
+for path in SPEC_FILES:
+    try:
+        CASES += read_file(path)
+    except MalformedSpecError:
+        continue
+TRACES = [case for case in CASES if isinstance(case, TraceCase)]
+ERRORS = [case for case in CASES if isinstance(case, ErrorsCase)]
+FACTS = [case for case in CASES if isinstance(case, FactsCase)]
+
+Log = list[tuple[Answer | None, str, tuple[str, ...]]]
+
+
+def run(case: TraceCase, kind: type[Engine], *, printed: bool) -> Log:
+    """What an engine said after each line; fails where a line says something else."""
+    engine = kind(subject_of(case.contract, case.limits, printed=printed), case.protocol, case.mode)
+    log: Log = []
+    for line in case.lines:
+        where = f"{case.file}:{line.number}: {line.text}"
+        answer = None
+        if line.what == "status":
+            assert engine.status() == line.verdict, where
+        elif line.what == "allowed":
+            assert engine.allowed() == line.words, where
+        else:
+            answer = engine.close() if line.event is None else engine.event(line.event)
+            assert answer == Answer(line.verdict, line.words), where
+        log.append((answer, engine.status(), engine.allowed()))
+    engine.finish()
+    return log
+
+
+@lru_cache(maxsize=None)
+def reference_log(case: TraceCase) -> Log:
+    return run(case, ReferenceEngine, printed=False)
+
+
+# -- the format ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", SPEC_FILES, ids=lambda path: path.name)
+def test_a_file_can_be_read(path):
+    assert read_file(path)
+
+
+def test_there_are_as_many_cases_as_there_should_be(capsys):
+    counts = Counter(type(case).__name__ for case in CASES)
+    lines = sum(len(case.lines) for case in TRACES)
+    with capsys.disabled():
+        summary = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+        print(f"\nspecification: {len(CASES)} cases ({summary}), {lines} trace lines, {len(ENGINES)} engines")  # noqa: T201
+    assert len(CASES) >= CASES_FLOOR
+    assert len(TRACES) >= TRACES_FLOOR
+
+
+def test_no_two_cases_have_the_same_name():
+    names = Counter(case.id for case in CASES)
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+GOOD = "# T\n\n## s\n\n```accord\n!a.end\n```\n\n```trace\n!a  ok\nend  ok\n```\n"
+
+
+def test_a_good_file_can_be_read():
+    (case,) = read_text(GOOD, "good.md")
+    assert [line.what for line in case.lines] == ["event", "end"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        pytest.param("!a  ok", "!a  okay", id="unknown verdict"),
+        pytest.param("!a  ok", "!a", id="no verdict"),
+        pytest.param("!a  ok", "a  ok", id="no direction"),
+        pytest.param("!a  ok", "!a  ok !b", id="words behind ok"),
+        pytest.param("!a  ok", "!a  violation b", id="expected is no word"),
+        pytest.param("!a  ok", "!a  violation !b !a", id="expected is not sorted"),
+        pytest.param("!a  ok", "status finished", id="unknown status"),
+        pytest.param("!a  ok", "allowed a", id="allowed is no word"),
+        pytest.param("!a  ok", "mode strict\n!a  ok", id="unknown mode"),
+        pytest.param("!a  ok", "mode halt\nmode halt\n!a  ok", id="header twice"),
+        pytest.param("!a  ok", "!a  ok\nmode refuse", id="header behind an event"),
+        pytest.param("!a  ok\nend  ok", "", id="empty trace"),
+        pytest.param("!a  ok\nend  ok", "// nothing", id="trace of comments"),
+        pytest.param("```trace", "```traces", id="unknown block"),
+        pytest.param("```trace", "```errors", id="no findings"),
+        pytest.param("```trace", "```facts", id="no facts"),
+        pytest.param("```trace\n!a  ok\nend  ok\n```", "", id="a contract alone"),
+        pytest.param("end  ok\n```", "end  ok", id="open block"),
+        pytest.param("```accord\n!a.end\n```\n", "", id="no contract"),
+        pytest.param("```trace", "```accord\n!b\n```\n\n```trace", id="two contracts"),
+        pytest.param("## s\n", "", id="no section"),
+        pytest.param("```accord\n!a.end", "```accord-python\n__import__('os').name", id="expression with calls"),
+        pytest.param("```accord\n!a.end", "```accord-python\n'a'.upper()", id="expression with methods"),
+        pytest.param("```accord\n!a.end", "```accord-python\n7", id="expression without text"),
+        pytest.param("## s\n", "## s\n\n### t\n", id="deeper heading"),
+    ],
+)
+def test_a_malformed_file_is_refused(old, new):
+    assert GOOD.count(old) == 1
+    with pytest.raises(MalformedSpecError):
+        read_text(GOOD.replace(old, new), "bad.md")
+
+
+def test_a_section_may_not_come_twice():
+    with pytest.raises(MalformedSpecError, match="second section"):
+        read_text(GOOD + GOOD.removeprefix("# T\n"), "bad.md")
+
+
+WRONG = "# T\n\n## s\n\n```accord\n!a.{?b, end}\n```\n\n```trace\n{}\n```\n"
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "!a  violation !a",
+        "!b  ok",
+        "!b  violation",
+        "!b  violation !a ?b",
+        "!a  ok\nend  violation ?b",
+        "end  ok",
+        "status complete",
+        "allowed",
+        "allowed !a !b",
+        "!b  violation !a\n!a  ok",
+        "?Unrecognized  violation !a",
+        "!a  ok\nallowed !b",
+    ],
+)
+def test_a_wrong_expectation_fails_on_every_engine(engine, lines):
+    (case,) = read_text(WRONG.replace("{}", lines), "wrong.md")
+    with pytest.raises(AssertionError):
+        run(case, engine, printed=False)
+
+
+# -- the specification -----------------------------------------------------------------------------------------------
+
+RUNS = [
+    pytest.param(case, engine, printed, id=f"{case.id}-{engine.name}-{'printed' if printed else 'written'}")
+    for case in TRACES
+    for engine in ENGINES
+    for printed in (False, True)
+    if engine.name not in case.without
+]
+
+
+@pytest.mark.parametrize(("case", "engine", "printed"), RUNS)
+def test_trace(case, engine, printed):
+    log = run(case, engine, printed=printed)
+    if ReferenceEngine.name not in case.without:
+        assert log == reference_log(case)
+
+
+@pytest.mark.parametrize("case", ERRORS, ids=lambda case: case.id)
+def test_errors(case):
+    source = Source(case.contract)
+    findings = examine(source, case.limits)[1]
+    raised = False
+    try:
+        compile_contract(case.contract, limits=case.limits)
+    except ContractError as error:
+        raised = True
+        if any(d.code == "E028" for d in error.diagnostics):  # found while compiling, when all else was right
+            findings = (*findings, *error.diagnostics)
+        assert error.diagnostics == findings
+    places = [(d.code, source.line_and_column(d.span.start)) for d in findings]
+    assert [f"{code} {line}:{column}" for code, (line, column) in places] == list(case.findings)
+    assert raised == any(d.severity == "error" for d in findings)
+    if raised and case.limits == Limits():
+        with pytest.raises(ContractError):
+            Monitor(case.contract)
+
+
+def count_standings(standings: Standings) -> int:
+    seen = {standings.start.configurations}
+    todo = [standings.start]
+    while todo:
+        here = todo.pop()
+        for symbol in here.after:
+            there = here.follow(*symbol)
+            assert there is not None
+            if there.configurations not in seen:
+                seen.add(there.configurations)
+                todo.append(there)
+    return len(seen)
+
+
+@pytest.mark.parametrize("case", FACTS, ids=lambda case: case.id)
+def test_facts(case):
+    for printed in (False, True):
+        subject = subject_of(case.contract, case.limits, printed=printed)
+        machine = subject.contract.machine(case.protocol)
+        for fact in case.facts:
+            where = f"{case.file}:{fact.number}"
+            if fact.what in {"states", "standings"}:
+                counted = (
+                    len(machine.states)
+                    if fact.what == "states"
+                    else count_standings(subject.contract.standings(case.protocol))
+                )
+                assert counted <= int(fact.value) if fact.relation == "<=" else counted == int(fact.value), where
+            elif fact.what == "prints":
+                assert print_protocol(subject.declaration(case.protocol).body) == fact.value, where
+            else:
+                other = machine_digest(compile_contract(fact.value, limits=case.limits).machine())
+                assert (machine_digest(machine) == other) == (fact.what == "means"), where
