@@ -25,13 +25,14 @@ def print_tables(tables: Iterable[Table]) -> None:
 
 def _show_on_terminal(table: Table) -> None:
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table as RichTable
 
     shown = RichTable(title=table.title, caption=table.note or None, title_justify="left", caption_justify="left")
     for number, column in enumerate(table.columns):
         shown.add_column(column, justify="left" if number == 0 or table.title == "Bars" else "right")
     for row in table.rows:
-        shown.add_row(*row, style=_STYLES.get(row[0]))
+        shown.add_row(*map(escape, row), style=_STYLES.get(row[0]))
     console = Console()
     console.print(shown)
     console.print()

@@ -30,7 +30,8 @@ FLOOR = "empty method"
 ONE_ARGUMENT = "empty method, 1 argument"
 LOCK = "bare lock"
 
-_ROUNDS = 500
+_ROUNDS = 1_500
+_SLOW_ROUNDS = 200
 _WARM_UP = 20
 
 
@@ -188,9 +189,14 @@ def _blocking(peer: Any) -> dict[str, Entry]:  # noqa: ANN401
 
 def measure_steps(peer: Any) -> dict[str, dict[str, Timing]]:  # noqa: ANN401
     """For each case and contestant, the time for one event."""
-    cases = {script.name: _stepping(script, peer) for script in (LINEAR, LOOP, CHOICE, INTERLEAVING)}
-    cases["peek, legal"] = _peeking(peer, "Ask")
-    cases["peek, illegal"] = _peeking(peer, "Wrong")
-    cases["refused"] = _refusing()
-    cases["blocked"] = _blocking(peer)
-    return {name: race(entries, rounds=_ROUNDS, warm_up=_WARM_UP) for name, entries in cases.items()}
+    stepping = {script.name: _stepping(script, peer) for script in (LINEAR, LOOP, CHOICE, INTERLEAVING)}
+    asking = {
+        "peek, legal": _peeking(peer, "Ask"),
+        "peek, illegal": _peeking(peer, "Wrong"),
+        "refused": _refusing(),
+        "blocked": _blocking(peer),
+    }
+    return {
+        **{name: race(entries, rounds=_ROUNDS, warm_up=_WARM_UP) for name, entries in stepping.items()},
+        **{name: race(entries, rounds=_SLOW_ROUNDS, warm_up=_WARM_UP) for name, entries in asking.items()},
+    }

@@ -1,4 +1,4 @@
-"""One monitor, many threads, and interrupts at any point: nothing is admitted twice, nothing is lost, nothing wedges."""
+"""One monitor, many threads, interrupts at any point: nothing is admitted twice, nothing is lost, nothing wedges."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_the_trace_is_the_history(tracing, frantic_switching):
     if tracing:
         threading.settrace(lambda *_: lambda *_: None)
     try:
-        results = all_at_once(lambda n: [getattr(monitor, s)(l) for _ in range(150) for s, l in MOVES[n % 4 :]])
+        results = all_at_once(lambda n: [getattr(monitor, s)(label) for _ in range(150) for s, label in MOVES[n % 4 :]])
     finally:
         threading.settrace(None)
     assert all(isinstance(result, list) for result in results), results
@@ -112,7 +112,7 @@ def test_readers_see_whole_sessions(frantic_switching):
 
 
 def test_an_interrupt_at_any_point_leaves_a_working_monitor(soak, health):
-    """A timer raises KeyboardInterrupt all over the place; afterwards trace and state must agree and the session go on."""
+    """A timer raises KeyboardInterrupt all over the place; trace and state must agree and the session go on."""
     contract = compile("rec X.!a.?{b.X, c.X}")
     monitor = Monitor(contract, mode="refuse")
     wanted, interrupts = (20_000 if soak else 1_000), 0

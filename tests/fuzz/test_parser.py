@@ -17,7 +17,8 @@ from tests.properties.generate import random_protocol
 
 PIECES = [
     *'!?{}().,|=-: \n"\\/;#$',
-    "!a", "?b", "rec X.", "X", "end", "each", "protocol P = ", "protocol", "B!", "C?{", "a-b", "T:u", '"q q"', '"\\u00e9"',
+    "!a", "?b", "rec X.", "X", "end", "each", "protocol P = ", "protocol", "B!", "C?{", "a-b", "T:u",
+    '"q q"', '"\\u00e9"',
     "// c\n", "->", "é", "\u202e", "\x00", "\ufeff", "９", "中", "e\u0301", "(", "(((", "}}", "{,}", "|", "...",
 ]  # fmt: skip
 

@@ -1,7 +1,7 @@
 """The reference semantics and the product, held against each other on random protocols and traces.
 
-`compare` runs one trace on both and returns the first difference. `campaign` runs many, from a seed, and reports what it
-looked at: a campaign that only ever looked at refused events would find nothing and prove nothing.
+`compare` runs one trace on both and returns the first difference. `campaign` runs many, from a seed, and reports what
+it looked at: a campaign that only ever looked at refused events would find nothing and prove nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Random well-formed protocols and traces, from a seed, fast enough for millions.
 
-Protocols are built from the inside of the grammar, so that most of them are well-formed, and then pass the product's own
-checks; those that do not are thrown away and counted.
+Protocols are built from the inside of the grammar, so that most of them are well-formed, and then pass the product's
+own checks; those that do not are thrown away and counted.
 """
 
 from __future__ import annotations

@@ -96,5 +96,5 @@ def test_words_are_read_back(direction, label, partner):
 
 @pytest.mark.parametrize("word", ["", "x", "!", "?", '!"', '!""', "a b!x", "9!x", '!"a" b', "rec!x"])
 def test_broken_words_are_refused(word):
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r"."):
         parse_word(word)

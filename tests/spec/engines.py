@@ -149,8 +149,9 @@ class MachineEngine(Engine):
         if self.final:
             return BLOCKED
         try:
-            # Whoever uses a machine brings labels in normal form; the monitor does the same.
-            after = self.at.follow(event.direction, normalize("NFC", event.label), event.partner)
+            # Whoever uses a machine brings names in normal form; the monitor does the same.
+            partner = event.partner and normalize("NFC", event.partner)
+            after = self.at.follow(event.direction, normalize("NFC", event.label), partner)
         except UsageError:
             return MISUSE
         except TooManyConfigurationsError:
@@ -223,7 +224,8 @@ class MonitorEngine(Engine):
         return _answer(verdict)
 
     def event(self, event: Event) -> Answer:
-        word = print_word(event.direction, normalize("NFC", event.label), event.partner)
+        partner = event.partner and normalize("NFC", event.partner)
+        word = print_word(event.direction, normalize("NFC", event.label), partner)
         answer = self._do(lambda: self.tell(event), word)
         self.attempts += answer is not MISUSE
         return answer

@@ -71,7 +71,7 @@ class Monitor:
 
     # -- events --------------------------------------------------------------------------------------------------------
 
-    def send(self, label: str, *, to: str | None = None) -> Verdict:
+    def send(self, label: str, to: str | None = None) -> Verdict:
         """The agent sends a message or calls a tool; `to` names the partner where the contract needs it."""
         if type(label) is str and to is None:
             try:
@@ -82,7 +82,7 @@ class Monitor:
                 return OK
         return self._attempt("!", label, to)
 
-    def receive(self, label: str, *, sender: str | None = None) -> Verdict:
+    def receive(self, label: str, sender: str | None = None) -> Verdict:
         """Something reaches the agent; `sender` names the partner where the contract needs it."""
         if type(label) is str and sender is None:
             try:
@@ -93,11 +93,11 @@ class Monitor:
                 return OK
         return self._attempt("?", label, sender)
 
-    def peek_send(self, label: str, *, to: str | None = None) -> Verdict:
+    def peek_send(self, label: str, to: str | None = None) -> Verdict:
         """What `send` would answer; changes nothing."""
         return self._ask("!", label, to)
 
-    def peek_receive(self, label: str, *, sender: str | None = None) -> Verdict:
+    def peek_receive(self, label: str, sender: str | None = None) -> Verdict:
         """What `receive` would answer; changes nothing."""
         return self._ask("?", label, sender)
 
