@@ -9,20 +9,29 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-__all__ = ["ROOT", "in_child", "start_to_end"]
+__all__ = ["ROOT", "ChildError", "in_child", "start_to_end"]
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
+class ChildError(Exception):
+    """Why there is no answer."""
+
+
 def in_child(function: str, *arguments: int | str, timeout: float) -> Any:  # noqa: ANN401 - whatever it returns
-    """What `bench.module:function` returns, called in a process of its own; `None` if that takes too long."""
+    """What `bench.module:function` returns, called in a process of its own.
+
+    Raises `ChildError` if it fails or takes longer than `timeout` seconds.
+    """
     module, _, name = function.partition(":")
     program = f"import json; from {module} import {name}; print(json.dumps({name}(*{arguments!r})))"
     command = [sys.executable, "-c", program]
     try:
         done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, timeout=timeout, check=True)
     except subprocess.TimeoutExpired:
-        return None
+        raise ChildError(f"stopped after {timeout:.0f} s") from None
+    except subprocess.CalledProcessError as error:
+        raise ChildError(f"failed with exit code {error.returncode}") from None
     return json.loads(done.stdout)
 
 

@@ -14,7 +14,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import accord
-from bench.children import in_child
+from bench.children import ChildError, in_child
 from bench.contestants import PEER, load_peer
 from bench.measure import Entry, race
 from bench.scripts import row_of_actions
@@ -40,7 +40,7 @@ class Compiling:
 
     rows: dict[str, dict[int, Timing | str]]
     exponents: dict[str, float]
-    largest_peer_contract: int | None
+    largest_peer_contract: int | str | None
     choices: dict[str, dict[str, float] | str]
 
 
@@ -69,12 +69,17 @@ def measure_compiling(peer: Any) -> Compiling:  # noqa: ANN401 - it has no types
     exponents = {
         name: _growth({size: t.best for size, t in of.items() if not isinstance(t, str)}) for name, of in rows.items()
     }
-    choices = {
-        name: in_child("bench.compiling:compile_choices", name, timeout=_PATIENCE) or f"stopped after {_PATIENCE:.0f} s"
-        for name in compilers
-    }
-    largest = in_child("bench.compiling:largest_peer_contract", timeout=_PATIENCE) if peer is not None else None
+    choices = {name: _in_child("compile_choices", name) for name in compilers}
+    largest = _in_child("largest_peer_contract") if peer is not None else None
     return Compiling(rows, exponents, largest, choices)
+
+
+def _in_child(function: str, *arguments: str) -> Any:  # noqa: ANN401
+    """What it returns, or a text that says why there is nothing."""
+    try:
+        return in_child(f"bench.compiling:{function}", *arguments, timeout=_PATIENCE)
+    except ChildError as reason:
+        return str(reason)
 
 
 def _clocked(compiler: Callable[[str], object], text: str) -> Callable[[], float]:

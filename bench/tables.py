@@ -88,7 +88,7 @@ def _compiling(compiling: Compiling) -> Table:
             *((f"{size:,}", *(cell(compiling.rows[name][size]) for name in names)) for size in COMPILED),
             ("growth: size to the power of", *(f"{compiling.exponents[name]:.2f}" for name in names)),
         ),
-        f"{PEER} raises RecursionError past {most} actions." if most is not None else "",
+        f"The most actions in a row that {PEER} compiles before it raises RecursionError: {most}." if most else "",
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from unicodedata import normalize
 
@@ -25,10 +25,11 @@ from accord.semantics import Verdict as ReferenceVerdict
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tests.spec.cases import Event
+
     from accord import Limits, Verdict
     from accord.language.tree import Declaration, Document
     from accord.machine.contract import Contract
-    from tests.spec.cases import Event
 
 KEY = b"a key for tests"
 
@@ -66,7 +67,7 @@ class Subject:
         return found[0]
 
 
-@lru_cache(maxsize=None)
+@cache
 def subject_of(text: str, limits: Limits, *, printed: bool) -> Subject:
     """The contract as written, or as it reads after printing."""
     written = Subject(text, limits)
@@ -95,7 +96,7 @@ class Engine(ABC):
     @abstractmethod
     def allowed(self) -> tuple[str, ...]: ...
 
-    def finish(self) -> None:
+    def finish(self) -> None:  # noqa: B027 - most engines have none
         """Called after the last line: the place for checks of the engine's own."""
 
 
@@ -116,7 +117,7 @@ class ReferenceEngine(Engine):
         try:
             return self._answer(send(event.label, event.partner))
         except ValueError as error:
-            assert "could be with" in str(error)
+            assert "could be with" in str(error)  # noqa: PT017 - no pytest in an engine
             return MISUSE
 
     def close(self) -> Answer:

@@ -1,7 +1,7 @@
 """The examples the project started from, with nothing changed but the package's name.
 
-Each promise in a comment of an example is an assertion here. The examples of the client wrapper, the tool middleware, LangChain
-and Langfuse have tests of their own beside those integrations.
+Each promise in a comment of an example is an assertion here. The examples of the client wrapper, the tool middleware,
+LangChain and Langfuse have tests of their own beside those integrations.
 """
 
 import pytest

@@ -148,6 +148,6 @@ def _read_json(text: str, where: str) -> Event | Close:
 def _event(direction: Direction, label: str, partner: str | None) -> Event:
     if not label:
         raise ValueError("a label has at least one character")
-    if partner is not None and not (partner and is_name(partner)):
+    if partner is not None and not is_name(partner):
         raise ValueError(f"`{partner}` is no role name")
     return Event(direction, normalise(label), partner)

@@ -25,7 +25,7 @@ __all__ = ["command"]
 )
 @click.option("--protocol", metavar="NAME", help="draw this protocol only")
 def command(file: Path, format_: Format, protocol: str | None) -> None:
-    """Draw the protocols of a contract.
+    """Draw the protocols of a contract, one after another.
 
     In the text form an arrow leads to the first state, `!Ask → 1` is an edge, `(1 | 4) then 6` starts parts side by
     side, and `end` or `pause` says that the session may stop there. The JSON form is a list of machines, or one

@@ -59,24 +59,12 @@ def read(path: Path) -> Source:
     Raises `UsageError` if it cannot be read and `ContractError` (E017) if it is not UTF-8.
     """
     from accord.cli.terminal import open_input
-    from accord.machine.contract import read_source
+    from accord.machine.contract import decode_source, read_source
 
     if path != STDIN:
         return read_source(path)
     # As for files: four bytes a character are enough to see that the limit on characters is passed.
-    return _decode(bytes(open_input().buffer.read(DEFAULT_LIMITS.source_characters * 4 + 5)), "<stdin>")
-
-
-def _decode(data: bytes, name: str) -> Source:
-    from accord.diagnostics import Diagnostic, Source, Span
-
-    try:
-        return Source(data.decode("utf-8"), name)
-    except UnicodeDecodeError as error:
-        source = Source(data[: error.start].decode("utf-8"), name)
-        place = Span(len(source.text), len(source.text))
-        message = f"byte {error.start} is not UTF-8"
-        raise ContractError((Diagnostic("E017", message, source, place, help="save the file as UTF-8"),)) from None
+    return decode_source(bytes(open_input().buffer.read(DEFAULT_LIMITS.source_characters * 4 + 4)), "<stdin>")
 
 
 def findings_in(path: Path) -> tuple[Document | None, tuple[Diagnostic, ...]]:

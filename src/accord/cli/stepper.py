@@ -12,7 +12,7 @@ from accord.cli.events import Close, happen, read_word
 from accord.diagnostics import did_you_mean
 from accord.diagnostics.visible import clip, visible
 from accord.errors import UsageError
-from accord.monitor.step import Aside, Event, standing_of, status
+from accord.monitor.step import Aside, Event, standing_of
 from accord.monitor.verdicts import Ok
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Answer:
 
 def actions(place: Place) -> tuple[Event, ...]:
     """What may happen now, in the order in which it is numbered."""
-    if isinstance(place, Aside) and status(place) != "running" and place.phase != "puzzled":
+    if isinstance(place, Aside) and place.phase != "puzzled":
         return ()
     symbols = sorted(standing_of(place).after, key=lambda symbol: symbol.word)
     return tuple(Event(*symbol) for symbol in symbols)

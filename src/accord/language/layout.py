@@ -119,7 +119,8 @@ def arrange(pieces: list[Piece], width: float) -> str:
         if isinstance(piece, str):
             out.write(piece, indent)
         elif isinstance(piece, Open):
-            fits = flat or (len(out.line) + widths[index] <= width and not out.break_next)
+            column = min(indent, _DEEPEST_INDENT) if out.break_next else len(out.line)
+            fits = flat or column + widths[index] <= width
             groups.append((fits, indent + piece.indent))
         elif isinstance(piece, Close):
             groups.pop()

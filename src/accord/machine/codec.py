@@ -13,15 +13,13 @@ import msgspec
 from accord.canonical import digest
 from accord.errors import UsageError
 from accord.language.labels import is_name
+from accord.machine.identity import FORMAT, VERSION, machine_digest, tables_of
 from accord.machine.tables import Fork, Machine, Plain, State, Stop, Symbol
 
 if TYPE_CHECKING:
     from accord.canonical import Json
 
-__all__ = ["FORMAT", "VERSION", "decode_machine", "encode_machine", "machine_digest"]
-
-FORMAT = "accord.machine"
-VERSION = 1
+__all__ = ["decode_machine", "encode_machine"]
 
 
 class _StateRecord(msgspec.Struct, forbid_unknown_fields=True):
@@ -44,33 +42,9 @@ class _MachineRecord(msgspec.Struct, forbid_unknown_fields=True):
 _RECORDS = msgspec.json.Decoder(_MachineRecord)
 
 
-def _tables(machine: Machine) -> dict[str, Json]:
-    states: list[Json] = []
-    for state in machine.states:
-        record: dict[str, Json] = {}
-        if isinstance(state, Fork):
-            record |= {"parts": list(state.parts), "join": state.join}
-        else:
-            record["edges"] = [list(edge) for edge in state.edges]
-        if state.stop is not None:
-            record["stop"] = state.stop
-        states.append(record)
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "symbols": [list(symbol) for symbol in machine.symbols],
-        "states": states,
-    }
-
-
-def machine_digest(machine: Machine) -> str:
-    """The identity of a compiled protocol: `sha256:…` over its tables. The name plays no part in it."""
-    return digest(_tables(machine))
-
-
 def encode_machine(machine: Machine) -> dict[str, Json]:
     """A machine as a JSON object."""
-    tables = _tables(machine)
+    tables = tables_of(machine)
     return {**tables, "name": machine.name, "digest": digest(tables)}
 
 

@@ -15,8 +15,8 @@ from accord.diagnostics import Diagnostic, Source, Span, did_you_mean
 from accord.errors import ContractError, UsageError
 from accord.language import examine
 from accord.limits import DEFAULT_LIMITS, Limits
-from accord.machine.codec import machine_digest
 from accord.machine.compiler import compile_declaration
+from accord.machine.identity import machine_digest
 from accord.machine.standing import Standings
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from accord.language.tree import Document
     from accord.machine.tables import Machine
 
-__all__ = ["Contract", "compile_contract", "compile_document", "read_source"]
+__all__ = ["Contract", "compile_contract", "compile_document", "decode_source", "read_source"]
 
 
 class Contract:
@@ -112,15 +112,22 @@ def read_source(path: Path, limits: Limits = DEFAULT_LIMITS) -> Source:
     try:
         with path.open("rb") as file:
             # Four bytes a character are enough to see that the limit on characters is passed.
-            data = file.read(limits.source_characters * 4 + 5)
+            return decode_source(file.read(limits.source_characters * 4 + 4), str(path), limits)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from None
+
+
+def decode_source(data: bytes, name: str, limits: Limits = DEFAULT_LIMITS) -> Source:
+    """The text in `data`, which may be cut off behind the limit on characters.
+
+    Raises `ContractError` (E017) if it is not UTF-8.
+    """
     try:
-        return Source(data.decode("utf-8"), str(path))
+        return Source(data.decode("utf-8"), name)
     except UnicodeDecodeError as error:
-        readable = data[: error.start].decode("utf-8")
-        source = Source(readable, str(path))
-        span = Span(len(readable), len(readable))
-        message = f"byte {error.start} is not UTF-8"
-        finding = Diagnostic("E017", message, source, span, help="save the file as UTF-8")
+        source = Source(data[: error.start].decode("utf-8"), name)
+        if len(source.text) > limits.source_characters:
+            return source  # too long in any case, which the lexer reports
+        here = Span(len(source.text), len(source.text))
+        finding = Diagnostic("E017", f"byte {error.start} is not UTF-8", source, here, help="save the file as UTF-8")
         raise ContractError((finding,)) from None

@@ -32,7 +32,7 @@ class TooManyConfigurationsError(AccordError):
 class Standing:
     """A set of configurations. Made by `Standings` only."""
 
-    __slots__ = ("_after", "complete", "configurations", "receives", "sends", "standings")
+    __slots__ = ("_after", "_allowed", "complete", "configurations", "receives", "sends", "standings")
 
     def __init__(self, standings: Standings, configurations: tuple[Configuration, ...]) -> None:
         self.standings = standings
@@ -41,6 +41,7 @@ class Standing:
         self.sends: dict[str, tuple[tuple[str], Standing]] = {}
         self.receives: dict[str, tuple[tuple[str], Standing]] = {}
         self._after: dict[Symbol, frozenset[Configuration]] | None = None
+        self._allowed: tuple[str, ...] | None = None
 
     def __reduce__(self) -> tuple[object, ...]:
         raise UsageError("a session's standing cannot be pickled; use `Monitor.snapshot()`")
@@ -67,7 +68,9 @@ class Standing:
     @property
     def allowed(self) -> tuple[str, ...]:
         """The words that are legal now, sorted."""
-        return tuple(sorted(symbol.word for symbol in self.after))
+        if self._allowed is None:
+            self._allowed = tuple(sorted(symbol.word for symbol in self.after))
+        return self._allowed
 
     def follow(self, direction: Direction, label: str, partner: str | None = None) -> Standing | None:
         """Where the session stands after an event, or `None` if it is not legal here.

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Self
 from accord.errors import UsageError
 from accord.language.labels import is_name, normalise, parse_word
 from accord.machine.contract import Contract, compile_contract
-from accord.monitor import snapshot as snapshots
 from accord.monitor.atomicity import atomic
 from accord.monitor.step import Aside, Event, Mode, close, standing_of, status, step
 from accord.monitor.verdicts import OK, Blocked, Violation
@@ -95,10 +94,14 @@ class Monitor:
 
     def peek_send(self, label: str, to: str | None = None) -> Verdict:
         """What `send` would answer; changes nothing."""
+        if type(label) is str and to is None and label in self._at.sends:
+            return OK
         return self._ask("!", label, to)
 
     def peek_receive(self, label: str, sender: str | None = None) -> Verdict:
         """What `receive` would answer; changes nothing."""
+        if type(label) is str and sender is None and label in self._at.receives:
+            return OK
         return self._ask("?", label, sender)
 
     def close(self) -> Verdict:
@@ -108,9 +111,9 @@ class Monitor:
         """
         while True:
             at = self._at
-            after, verdict = close(at)
+            after, verdict = close(at, (self._before or 0) + len(self._trace))
             if self._at is at: self._at = after; break  # fmt: skip  # noqa: E701, E702
-        return self._placed(verdict, None)
+        return verdict
 
     def reset(self) -> None:
         """Start a new session: first state, empty trace."""
@@ -213,6 +216,8 @@ class Monitor:
         It carries the contract's digest, a version, the mode and a checksum. With a `key` the checksum is an HMAC, so
         that nobody without the key can forge a snapshot.
         """
+        from accord.monitor import snapshot as snapshots  # noqa: PLC0415 - loaded with its decoder when first needed
+
         at, seen = self._at, len(self._trace)
         return snapshots.write(at, self._contract, self._name, self._mode, (self._before or 0) + seen, key)
 
@@ -227,6 +232,8 @@ class Monitor:
 
         Raises `UsageError` if the snapshot is damaged, forged, or of another contract.
         """
+        from accord.monitor import snapshot as snapshots  # noqa: PLC0415 - loaded with its decoder when first needed
+
         if not isinstance(contract, Contract):
             contract = compile_contract(contract)
         place, name, mode, events = snapshots.read(snapshot, contract, key)
@@ -254,34 +261,30 @@ class Monitor:
         word = event.word
         entry = (word,)
         while True:
-            at = self._at
-            after, verdict = self._judge(at, event)
+            at, trace = self._at, self._trace
+            place = len(trace)
+            after, verdict = self._judge(at, event, place)
             if self._at is at: self._trace += entry; self._at = after; break  # fmt: skip  # noqa: E701, E702
-        return self._placed(verdict, word)
+        if isinstance(verdict, Violation) and (place >= len(trace) or trace[place] is not word):
+            return verdict.at_position((self._before or 0) + _index_by_identity(trace, word))
+        return verdict
 
     def _ask(self, direction: Direction, label: str, partner: str | None) -> Verdict:
         event = self._event(direction, label, partner)
-        verdict = self._judge(self._at, event)[1]
-        return self._placed(verdict, None)
+        return self._judge(self._at, event, len(self._trace))[1]
 
-    def _judge(self, at: Place, event: Event) -> tuple[Place, Verdict]:
+    def _judge(self, at: Place, event: Event, place: int) -> tuple[Place, Verdict]:
         try:
-            return step(at, event, self._mode)
+            return step(at, event, self._mode, (self._before or 0) + place)
         except UsageError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever broke inside, the answer is no
             return at, Blocked(f"accord failed inside ({error!r})")
 
-    def _placed(self, verdict: Verdict, word: str | None) -> Verdict:
-        """A violation with its position in the trace: that of `word`, or the next one."""
-        if not isinstance(verdict, Violation):
-            return verdict
-        trace = self._trace
-        position = len(trace)
-        if word is not None:
-            # Other threads may have appended since: the entry is found by identity, from the end.
-            for index in range(position - 1, -1, -1):
-                if trace[index] is word:
-                    position = index
-                    break
-        return verdict.at_position((self._before or 0) + position)
+
+def _index_by_identity(trace: list[str], word: str) -> int:
+    """Where an entry stands after all, if other threads appended before it."""
+    for index in range(len(trace) - 1, -1, -1):
+        if trace[index] is word:
+            return index
+    return len(trace)

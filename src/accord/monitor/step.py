@@ -85,8 +85,8 @@ def status(place: Place) -> Status:
     return "complete" if standing_of(place).complete else "running"
 
 
-def step(place: Place, event: Event, mode: Mode) -> tuple[Place, Verdict]:
-    """Where a session is after an event, and the verdict on it.
+def step(place: Place, event: Event, mode: Mode, position: int | None = None) -> tuple[Place, Verdict]:
+    """Where a session is after an event, and the verdict on it; `position` is where the event stands in the trace.
 
     Raises `UsageError` if the event leaves open which partner it is with.
     """
@@ -104,10 +104,10 @@ def step(place: Place, event: Event, mode: Mode) -> tuple[Place, Verdict]:
         direction: Literal["send", "receive"] = "send" if event.direction == "!" else "receive"
         return puzzled(standing), Unrecognized(standing.allowed, direction)
     refused = place if mode == "refuse" else Aside(standing, "violated")
-    return refused, violation(Refusal(standing, *event, reason), event.word)
+    return refused, violation(Refusal(standing, *event, reason), event.word, position)
 
 
-def close(place: Place) -> tuple[Place, Verdict]:
+def close(place: Place, position: int | None = None) -> tuple[Place, Verdict]:
     """A session that is told that nothing more will come; closing is final in both modes."""
     standing = standing_of(place)
     if isinstance(place, Aside):
@@ -117,10 +117,10 @@ def close(place: Place) -> tuple[Place, Verdict]:
             return Aside(standing, "unrecognised"), Unrecognized(standing.allowed, "receive")
     if standing.complete:
         return Aside(standing, "complete"), OK
-    return Aside(standing, "incomplete"), violation(Refusal(standing, None), CLOSING)
+    return Aside(standing, "incomplete"), violation(Refusal(standing, None), CLOSING, position)
 
 
-def violation(refusal: Refusal, got: str, position: int | None = None) -> Violation:
+def violation(refusal: Refusal, got: str, position: int | None) -> Violation:
     """A refusal as the caller sees it."""
     standing = refusal.standing
     name = standing.standings.machine.name

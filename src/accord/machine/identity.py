@@ -1,0 +1,42 @@
+"""A machine's tables as plain values, and the digest over them that is its identity."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from accord.canonical import digest
+from accord.machine.tables import Fork
+
+if TYPE_CHECKING:
+    from accord.canonical import Json
+    from accord.machine.tables import Machine
+
+__all__ = ["FORMAT", "VERSION", "machine_digest", "tables_of"]
+
+FORMAT = "accord.machine"
+VERSION = 1
+
+
+def tables_of(machine: Machine) -> dict[str, Json]:
+    """Everything that makes a machine what it is; its name does not."""
+    states: list[Json] = []
+    for state in machine.states:
+        record: dict[str, Json] = {}
+        if isinstance(state, Fork):
+            record |= {"parts": list(state.parts), "join": state.join}
+        else:
+            record["edges"] = [list(edge) for edge in state.edges]
+        if state.stop is not None:
+            record["stop"] = state.stop
+        states.append(record)
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "symbols": [list(symbol) for symbol in machine.symbols],
+        "states": states,
+    }
+
+
+def machine_digest(machine: Machine) -> str:
+    """The identity of a compiled protocol: `sha256:…` over its tables. The name plays no part in it."""
+    return digest(tables_of(machine))

@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from accord.errors import UsageError
+from accord.machine.codec import decode_machine
+from accord.machine.contract import compile_contract
+from accord.machine.draw import FORMATS, draw
+from accord.machine.draw.text import draw_text, neighbourhood
+from accord.machine.tables import Machine, Plain, Symbol
+
+HOSTILE = [
+    'a"b',
+    "a:b; c",
+    "<b>&amp;</b>",
+    "\x1b[31m",
+    "[red]",
+    "\\",
+    "\\N",
+    "#quot;",
+    "%%{init}",
+    "-->",
+    "\u202e",
+    "\n",
+    "end",
+    "日本",
+]
+PARTS = "rec L.!s.(!a.?b | !a.?b | !c).{!again.L, end}"
+
+
+def machine(text):
+    return compile_contract(text).machine()
+
+
+def hostile():
+    symbols = tuple(Symbol("!", label) for label in HOSTILE)
+    return Machine(symbols, (Plain(tuple((i, 0) for i in range(len(symbols))), "end"),), 'na"me\n\x1b')
+
+
+# A grammar of the part of DOT that is used: statements with quoted strings in which every quote is escaped.
+STRING = r'"(?:[^"\\\n]|\\[\\"])*"'
+ATTRIBUTES = rf"\[\w+=(?:\w+|{STRING})(?:, \w+=(?:\w+|{STRING}))*\]"
+DOT_LINE = re.compile(rf"    (?:rankdir=LR|\w+ {ATTRIBUTES}|\w+ -> \w+(?: {ATTRIBUTES})?);\Z")
+DOT_START = re.compile(rf"digraph {STRING} {{\Z")
+
+MERMAID_LINE = re.compile(
+    r"""[ ]{4}(?:direction\ LR
+        | state\ (?:"\d+"\ as\ s\d+|s\d+\ <<fork>>)
+        | (?:s\d+|\[\*\])\ -->\ (?:s\d+|\[\*\])(?:\ :\ (?:[\w !?.-]|\#(?:\d+|quot|lt|gt|amp);)+)?
+        | classDef\ current\ [^;]+
+        | class\ s\d+(?:,s\d+)*\ current)\Z""",
+    re.VERBOSE,
+)
+
+
+@pytest.mark.parametrize("example", [machine("end"), machine(PARTS), machine("rec L.(!a | !b).L"), hostile()])
+@pytest.mark.parametrize("current", [None, [0]])
+class TestEveryMachine:
+    def test_dot_is_well_formed(self, example, current):
+        first, *lines, last = draw(example, "dot", current).split("\n")
+        assert DOT_START.match(first)
+        assert last == "}"
+        for line in lines:
+            assert DOT_LINE.match(line), line
+
+    def test_mermaid_is_well_formed(self, example, current):
+        lines = draw(example, "mermaid", current).split("\n")
+        if example.name:
+            assert lines[0] == lines[2] == "---"
+            assert re.match(rf"title: {STRING}\Z", lines[1])
+            lines = lines[3:]
+        assert lines[0] == "stateDiagram-v2"
+        for line in lines[1:]:
+            assert MERMAID_LINE.match(line), line
+
+    def test_json_is_read_back(self, example, current):
+        assert decode_machine(draw(example, "json", current)) == example
+
+    @pytest.mark.parametrize("format_", FORMATS)
+    def test_nothing_hidden_is_ever_written(self, example, current, format_):
+        drawing = draw(example, format_, current)
+        assert not any(c in drawing for c in "\x1b\u202e\r\x7f\x9b")
+        assert drawing == draw(example, format_, current)
+        assert not drawing.endswith("\n")
+
+
+def test_text():
+    assert draw(machine(PARTS), "text", [0, 2]).splitlines() == [
+        "bare protocol, 7 states",
+        "●→ 0  !s → 1",
+        "   1  (2 | 2 | 3) then 4",
+        "●  2  !a → 5",
+        "   3  !c → 6",
+        "   4  !again → 0, end",
+        "   5  ?b → 6",
+        "   6  end",
+    ]
+
+
+def test_text_marks_where_a_loop_may_pause():
+    assert draw(machine("rec L.!a.?b.L")).splitlines()[1] == " → 0  !a → 1, pause"
+    assert draw(machine("rec L.(!a | !b).L")).splitlines()[1] == " → 0  (1 | 2) then 0, pause"
+
+
+def test_text_shows_a_state_without_a_way_on():
+    assert draw(Machine((), (Plain(),))) == "bare protocol, 1 state\n → 0  nothing"
+
+
+def test_text_breaks_long_lines_between_edges():
+    lines = draw(machine("!{" + ", ".join(f"message{n:02}" for n in range(20)) + "}")).splitlines()
+    assert lines[1] == " → 0  !message00 → 1"
+    assert lines[2] == "      !message01 → 1"
+    assert len(lines) == 22
+
+
+def test_text_of_some_states_says_that_there_are_more():
+    chain = machine(".".join(f"!m{n}" for n in range(20)))
+    assert draw_text(chain, {5}, neighbourhood(chain, [5, 4], 4)).splitlines() == [
+        "bare protocol, 21 states",
+        "    …",
+        "    4  !m4 → 5",
+        "●   5  !m5 → 6",
+        "    6  !m6 → 7",
+        "    7  !m7 → 8",
+        "    …",
+    ]
+
+
+def test_neighbourhood():
+    forks = machine(PARTS)
+    assert neighbourhood(forks, [1], 4) == {1, 2, 3, 4}
+    assert neighbourhood(forks, [1], 100) == set(range(len(forks.states)))
+    assert neighbourhood(forks, [3, 2, 1], 2) == {3, 2}
+
+
+def test_dot_says_how_many_equal_parts_there_are():
+    drawing = draw(machine(PARTS), "dot")
+    assert '    s1 -> s2 [label="2 parts", style=dashed];\n' in drawing
+    assert '    s1 -> s4 [label="join", style=bold];\n' in drawing
+
+
+def test_mermaid_ends_and_pauses():
+    assert draw(machine("!a.end"), "mermaid").endswith("    s1 --> [*]")
+    assert "    s0 --> [*] : pause" in draw(machine("rec L.!a.?b.L"), "mermaid")
+
+
+def test_an_unknown_format():
+    with pytest.raises(UsageError, match="`text`, `dot`, `mermaid`, `json`, got 'svg'"):
+        draw(machine("end"), "svg")
