@@ -7,6 +7,9 @@ import importlib
 import os
 import pkgutil
 import re
+import shlex
+import subprocess
+import sys
 from dataclasses import fields
 from pathlib import Path
 
@@ -73,3 +76,26 @@ def test_links_lead_somewhere():
     for page in [*PAGES, ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md"]:
         for target in re.findall(r"\]\(([^)#:]+)(?:#[\w-]+)?\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+CONSOLE = re.compile(r"^\$ accord (.*)\n((?:(?!\$ |```).*\n)*)", re.MULTILINE)
+
+
+def shown_commands():
+    for page in PAGES:
+        for language, text in BLOCK.findall(page.read_text()):
+            if language == "console":
+                for arguments, output in CONSOLE.findall(text):
+                    yield pytest.param(arguments, output, id=f"{page.name}: {arguments[:40]}")
+
+
+@pytest.mark.parametrize(("arguments", "output"), list(shown_commands()))
+def test_commands_print_what_the_documents_show(arguments, output, monkeypatch):
+    """A command shown with its output prints exactly that; one shown without must at least work."""
+    run = subprocess.run(
+        [Path(sys.executable).parent / "accord", *shlex.split(arguments)],
+        cwd=ROOT, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert run.returncode in {0, 1}, run.stderr
+    if output:
+        assert run.stdout == output

@@ -47,7 +47,7 @@ _TABLE = (
         "Inside quotes the escapes of JSON apply, and a label has at least one character. Half of a surrogate pair is "
         "no character.",
         r'!"Ask\q".?Answer.end',
-        r'!"Ask\n".?Answer.end',
+        r'!"Ask \"now\"".?Answer.end',
     ),
     Code(
         "E013",

@@ -54,7 +54,7 @@ def _location(source: Source, span: Span) -> dict[str, Json]:
 
     return {
         "physicalLocation": {
-            "artifactLocation": {"uri": quote(source.name)},
+            "artifactLocation": {"uri": quote(source.name, errors="surrogateescape")},
             "region": _sarif_region(source, span),
         }
     }

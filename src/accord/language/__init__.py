@@ -24,8 +24,9 @@ __all__ = ["examine", "parse", "print_document", "print_protocol"]
 def examine(source: Source, limits: Limits = DEFAULT_LIMITS) -> tuple[Document, tuple[Diagnostic, ...]]:
     """What a text declares and all findings in source order; declarations that cannot be read are left out."""
     document, problems = parse_document(source, limits)
-    findings = sorted([*problems, *check_document(document, limits)], key=lambda d: d.span)
-    return document, tuple(findings[: limits.diagnostics])
+    findings = [*problems, *check_document(document, limits)]
+    findings.sort(key=lambda d: d.severity == "warning")  # if there are too many, errors come first
+    return document, tuple(sorted(findings[: limits.diagnostics], key=lambda d: d.span))
 
 
 def parse(text: str, *, name: str = "<contract>", limits: Limits = DEFAULT_LIMITS) -> Document:

@@ -109,6 +109,7 @@ def parse_word(word: str) -> tuple[Direction, str, str | None]:
     if partner and not is_name(partner):
         raise ValueError(f"`{partner}` in front of `{direction}` is no role name")
     if label.startswith('"'):
+        label = label if label.endswith('"') else ""  # nothing may follow the closing quote, not even a space
         try:
             label = json.loads(label)
         except ValueError:

@@ -22,6 +22,7 @@ from accord.language.tree import (
     Recursion,
     Sequence,
     Variable,
+    first_step,
 )
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def print_document(document: Document, *, width: int = WIDTH) -> str:
     out: list[Piece] = []
     for index, declaration in enumerate(document.declarations):
         if index:
-            out += [*pieces.trailing_before(declaration.span.start), Break(), Break()]
+            out += [*pieces.trailing(), Break(), Break()]
         out += pieces.comments_before(declaration.span.start)
         if declaration.name is None:
             out += [Open(), *pieces.of(declaration.body), Close()]
@@ -80,12 +81,11 @@ class _Pieces:
             notes.append(Note(comment.text, comment.own_line, blank))
         return notes
 
-    def trailing_before(self, offset: int) -> list[Piece]:
-        """Comments that stand behind the last declaration on its line."""
-        notes: list[Piece] = []
-        while self.comments and not self.comments[-1].own_line and self.comments[-1].span.start < offset:
-            notes += self.comments_before(self.comments[-1].span.start + 1)
-        return notes
+    def trailing(self) -> list[Piece]:
+        """The comment behind the declaration just written, on its line."""
+        if not self.comments or self.comments[-1].own_line:
+            return []
+        return self.comments_before(self.comments[-1].span.start + 1)
 
     def of(self, protocol: Protocol) -> list[Piece]:
         out: list[Piece] = []
@@ -157,12 +157,11 @@ class _Pieces:
         out: list[Piece | Protocol | int] = [choice.span.start, Open(INDENT), f"{shared or ''}{{"]
         for index, branch in enumerate(choice.branches):
             out += [branch.span.start, Break(" " if index else "")]
-            if shared is None or isinstance(branch, End):
-                out.append(branch)
-            else:
-                head = branch.steps[0] if isinstance(branch, Sequence) else branch
-                assert isinstance(head, Action)  # noqa: S101 - a branch begins with an action
+            head = first_step(branch)
+            if shared is not None and isinstance(head, Action):
                 out += self.steps(branch, print_label(head.label))
+            else:
+                out.append(branch)
             if index < len(choice.branches) - 1:
                 out.append(",")
         return [*out, IfBroken(","), choice.span.end - 1, Break(dedent=INDENT), "}", Close()]
@@ -179,7 +178,7 @@ def _shared_prefix(choice: Choice) -> str | None:
     """`!` or `Role?` where all branches agree on it, so that it is written once, in front of the brace."""
     prefixes = set()
     for branch in choice.branches:
-        head = branch.steps[0] if isinstance(branch, Sequence) else branch
+        head = first_step(branch)
         if isinstance(head, Action):
             prefixes.add(f"{head.partner or ''}{head.direction}")
     return prefixes.pop() if len(prefixes) == 1 else None

@@ -4,7 +4,7 @@ Nodes are frozen, know their place in the text (`span`, which plays no part in e
 form, which the constructors enforce:
 
 - a `Sequence` has at least two steps and none of them is a `Sequence`;
-- every branch of a `Choice` is `end` or begins with an action.
+- every branch of a `Choice` begins with an action or with `end`.
 
 There is no node for grouping: `(!a.?b).!c` is the sequence `!a.?b.!c`, and the printer puts parentheses where a loop
 does not stand last.
@@ -122,7 +122,7 @@ class Choice(_Node):
         if not self.branches:
             raise UsageError("a choice needs at least one branch")
         for branch in self.branches:
-            if not isinstance(first_step(branch), Action) and not isinstance(branch, End):
+            if not isinstance(first_step(branch), Action | End):
                 raise UsageError(f"a branch begins with an action or is `end`, got {branch!r}")
         _Node.__post_init__(self)
 

@@ -13,6 +13,7 @@ import msgspec
 from accord.canonical import digest
 from accord.errors import UsageError
 from accord.language.labels import is_name
+from accord.machine.forks import check_forks
 from accord.machine.identity import FORMAT, VERSION, machine_digest, tables_of
 from accord.machine.tables import Fork, Machine, Plain, State, Stop, Symbol
 
@@ -66,7 +67,10 @@ def decode_machine(value: bytes | str | dict[str, Json]) -> Machine:
         raise UsageError("this is no machine: it has no states")
     if any(not s.label or (s.partner is not None and not is_name(s.partner)) for s in symbols):
         raise UsageError("this is no machine: a symbol has no proper name")
+    if len(set(symbols)) != len(symbols):
+        raise UsageError("this is no machine: a symbol stands twice")
     machine = Machine(symbols, states, record.name)
+    check_forks(machine)
     if machine_digest(machine) != record.digest:
         raise UsageError("the machine does not match its digest: it was changed after it was written")
     return machine
@@ -84,5 +88,7 @@ def _state(number: int, state: _StateRecord, record: _MachineRecord) -> State:
             raise UsageError(f"the edges of state {number} name no proper symbols")
         return Plain(tuple((symbol, known(target)) for symbol, target in state.edges), state.stop)
     if state.edges is None and state.parts is not None and state.join is not None:
+        if len(state.parts) < 2 or state.stop == "end":
+            raise UsageError(f"state {number} is no proper fork")
         return Fork(tuple(map(known, state.parts)), known(state.join), state.stop)
     raise UsageError(f"state {number} is neither a plain state nor a fork")

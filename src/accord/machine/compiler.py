@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from accord.diagnostics import Diagnostic, Source, Span
 from accord.errors import ContractError, InternalError
-from accord.language.printer import print_protocol
 from accord.language.tree import (
     Action,
     Choice,
@@ -113,11 +112,9 @@ class _Draft:
             elif isinstance(node, End):
                 self.ends.add(entry)
             elif isinstance(node, Interleaving):
-                # In the order of their texts, so that it does not matter in which order they were written.
-                parts = sorted(node.parts, key=print_protocol)
-                starts = [self.state() for _ in parts]
+                starts = [self.state() for _ in node.parts]
                 self.forks[entry] = (starts, exit_)
-                todo += [(part, start, last) for part, start in zip(parts, starts, strict=True)]
+                todo += [(part, start, last) for part, start in zip(node.parts, starts, strict=True)]
 
     def resolve(self, state: int) -> int:
         """The state an alias stands for."""

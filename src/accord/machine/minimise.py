@@ -4,14 +4,17 @@ Partition refinement for deterministic machines with partial transition function
 blocks of states are split by the edges that lead into a splitter, always going on with the smaller half. A fork takes
 part as a state whose edges are `part 0`, `part 1`, … and `join`, so equal parts of interleavings end up as the same
 states; that is what makes configurations canonical.
+
+The order in which parts were written means nothing. So once it is known which parts are equal, every fork puts them in
+one order, and the refinement runs again, until nothing more falls together: once per level of nested interleavings.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from typing import TYPE_CHECKING
 
-from accord.machine.tables import Fork, Machine, Plain, State, Symbol
+from accord.machine.numbering import number_canonically
+from accord.machine.tables import Fork, Machine, State
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
@@ -20,10 +23,26 @@ __all__ = ["minimise"]
 
 
 def minimise(machine: Machine) -> Machine:
-    """The minimal machine, with unused states and symbols dropped and everything in canonical order."""
+    """The minimal machine, without unused states and symbols, numbered canonically."""
     reachable = _reachable(machine)
     block_of = _equivalent(machine, reachable)
-    return _renumbered(machine, block_of)
+    while machine.has_forks:
+        machine = _with_sorted_parts(machine, block_of)
+        coarser = _equivalent(machine, reachable)
+        if len(set(coarser.values())) == len(set(block_of.values())):
+            break
+        block_of = coarser
+    return number_canonically(machine, block_of)
+
+
+def _with_sorted_parts(machine: Machine, block_of: dict[int, int]) -> Machine:
+    states = [
+        Fork(tuple(sorted(state.parts, key=lambda part: block_of[part])), state.join, state.stop)
+        if isinstance(state, Fork) and number in block_of
+        else state
+        for number, state in enumerate(machine.states)
+    ]
+    return Machine(machine.symbols, tuple(states), machine.name)
 
 
 def _targets(state: State) -> Iterable[int]:
@@ -149,44 +168,3 @@ def _equivalent(machine: Machine, reachable: list[int]) -> dict[int, int]:
             cords.split()
             next_block += 1
     return {number: blocks.set_of[position] for number, position in index.items()}
-
-
-def _renumbered(machine: Machine, block_of: dict[int, int]) -> Machine:
-    """One state per class, numbered in the order a walk along sorted symbols meets them."""
-    members: dict[int, int] = {}
-    for number, block in block_of.items():
-        members.setdefault(block, number)
-    order = sorted(range(len(machine.symbols)), key=lambda s: machine.symbols[s].sort_key)
-    rank = {symbol: position for position, symbol in enumerate(order)}
-
-    edges_of: dict[int, list[tuple[int, int]]] = {}
-    number_of = {block_of[0]: 0}
-    queue = deque([block_of[0]])
-    used: set[int] = set()
-    while queue:
-        block = queue.popleft()
-        state = machine.states[members[block]]
-        if isinstance(state, Fork):
-            blocks = [block_of[part] for part in (*state.parts, state.join)]
-        else:
-            edges = sorted([(rank[symbol], block_of[target]) for symbol, target in state.edges])
-            edges_of[block] = edges
-            used.update([symbol for symbol, _ in edges])
-            blocks = [target for _, target in edges]
-        for target in blocks:
-            if target not in number_of:
-                number_of[target] = len(number_of)
-                queue.append(target)
-    kept = sorted(used)
-    position = {symbol: at for at, symbol in enumerate(kept)}
-    symbols: tuple[Symbol, ...] = tuple(machine.symbols[order[symbol]] for symbol in kept)
-    states: list[State] = []
-    for block in number_of:
-        state = machine.states[members[block]]
-        if isinstance(state, Fork):
-            parts = tuple(sorted(number_of[block_of[part]] for part in state.parts))
-            states.append(Fork(parts, number_of[block_of[state.join]], state.stop))
-        else:
-            renumbered = [(position[s], number_of[target]) for s, target in edges_of[block]]
-            states.append(Plain(tuple(renumbered), state.stop))
-    return Machine(symbols, tuple(states), machine.name)

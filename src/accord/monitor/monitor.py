@@ -111,7 +111,7 @@ class Monitor:
         """
         while True:
             at = self._at
-            after, verdict = close(at, (self._before or 0) + len(self._trace))
+            after, verdict = self._end(at)
             if self._at is at: self._at = after; break  # fmt: skip  # noqa: E701, E702
         return verdict
 
@@ -254,7 +254,7 @@ class Monitor:
             raise UsageError("a label has at least one character")
         if partner is not None and (type(partner) is not str or not is_name(partner)):
             raise UsageError(f"a partner is a role name, got {partner!r}")
-        return Event(direction, normalise(label), partner)
+        return Event(direction, normalise(label), partner and normalise(partner))
 
     def _attempt(self, direction: Direction, label: str, partner: str | None) -> Verdict:
         event = self._event(direction, label, partner)
@@ -272,6 +272,12 @@ class Monitor:
     def _ask(self, direction: Direction, label: str, partner: str | None) -> Verdict:
         event = self._event(direction, label, partner)
         return self._judge(self._at, event, len(self._trace))[1]
+
+    def _end(self, at: Place) -> tuple[Place, Verdict]:
+        try:
+            return close(at, (self._before or 0) + len(self._trace))
+        except Exception as error:  # noqa: BLE001 - whatever broke inside, the answer is no
+            return at, Blocked(f"accord failed inside ({error!r})")
 
     def _judge(self, at: Place, event: Event, place: int) -> tuple[Place, Verdict]:
         try:

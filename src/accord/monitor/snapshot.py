@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
@@ -42,7 +42,7 @@ class _Record(msgspec.Struct, forbid_unknown_fields=True):
     mode: Mode
     phase: Phase
     configurations: list[list[object]]
-    events: int
+    events: Annotated[int, msgspec.Meta(ge=0)]
 
 
 # Made once, while the module is imported: making it is not safe when several threads do it at the same time.
@@ -134,7 +134,7 @@ def _check_seal(body: dict[str, Json], checksum: object, key: bytes | None) -> b
         raise UsageError("the snapshot was written without a key, so it could be forged; it is not accepted")
     try:
         data = encode(body)
-    except (TypeError, RecursionError, AttributeError, UnicodeError):
+    except (TypeError, ValueError, RecursionError, AttributeError):
         raise UsageError("the snapshot is damaged: it holds values no snapshot has") from None
     if not hmac.compare_digest(checksum.encode("utf-8", "replace"), _seal(data, key).encode()):
         wrong_key = " (or the key is another one)" if key is not None else ""

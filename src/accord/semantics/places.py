@@ -168,6 +168,7 @@ def step(state: State, direction: Direction, label: str, partner: str | None = N
     leaves open which of several named partners is meant: then it is a `ValueError`.
     """
     label = unicodedata.normalize("NFC", label)
+    partner = partner and unicodedata.normalize("NFC", partner)
     taken = [
         (action, after)
         for place in state

@@ -20,8 +20,14 @@ RESERVED = frozenset({"rec", "end", "each"})
 def word(action: Action) -> str:
     """The action as text: partner, direction, label."""
     label = action.label
-    text = label if is_plain(label) else json.dumps(label, ensure_ascii=False)
+    text = label if is_plain(label) else "".join(map(quoted, label)).join('""')
     return f"{action.partner or ''}{action.direction}{text}"
+
+
+def quoted(character: str) -> str:
+    """A character inside quotes: as JSON writes it, and as an escape if it cannot be seen."""
+    hidden = unicodedata.category(character) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+    return json.dumps(character, ensure_ascii=hidden)[1:-1]
 
 
 def is_plain(label: str) -> bool:

@@ -73,7 +73,7 @@ def language(machine, depth):
 def test_plain_machines_are_as_small_as_they_can_be():
     random_ = random.Random(1)
     smaller = 0
-    for _ in range(2000):
+    for _ in range(1000):
         machine = random_machine(random_, forks=False)
         small = minimise(machine)
         classes = len(set(naive_classes(machine).values()))
@@ -81,19 +81,19 @@ def test_plain_machines_are_as_small_as_they_can_be():
         smaller += classes < len(machine.states)
         assert len(set(naive_classes(small).values())) == len(small.states)
         assert language(small, 4) == language(machine, 4)
-    assert smaller > 500
+    assert smaller > 250
 
 
 def test_machines_with_forks_are_as_small_as_they_can_be():
     random_ = random.Random(2)
     forks = 0
-    for _ in range(2000):
+    for _ in range(1000):
         machine = random_machine(random_, forks=True)
         forks += machine.has_forks
         small = minimise(machine)
         assert len(small.states) == len(set(naive_classes(machine).values())), machine
         assert language(small, 4) == language(machine, 4)
-    assert forks > 500
+    assert forks > 250
 
 
 def shuffled(machine, random_):
@@ -161,8 +161,8 @@ def test_texts_that_mean_the_same_are_the_same_machine(left, right):
 
 
 def test_a_machine_of_many_states_takes_little_time():
-    # a cycle of 50,000 equal states: a quadratic algorithm would need minutes
-    count = 50_000
+    # a cycle of 20,000 equal states: a quadratic algorithm would need minutes
+    count = 20_000
     states = tuple(Plain(((0, (n + 1) % count),)) for n in range(count))
     assert len(minimise(Machine(SYMBOLS, states)).states) == 1
     chain = tuple(Plain(((0, min(n + 1, count - 1)),), "end" if n == count - 1 else None) for n in range(count))

@@ -95,7 +95,9 @@ def test_sessions_of_one_contract_do_not_disturb_each_other():
 # -- labels that are no labels ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("label", [Text("Ask"), b"Ask", None, "", 7, ("Ask",), ["Ask"], object()], ids=repr)
+@pytest.mark.parametrize(
+    "label", [Text("Ask"), b"Ask", None, "", 7, ("Ask",), ["Ask"], object()], ids=lambda v: type(v).__name__
+)
 @pytest.mark.parametrize("call", ["send", "receive", "peek_send", "peek_receive"])
 @pytest.mark.parametrize("mode", ["halt", "refuse"])
 def test_a_label_is_exactly_a_str(label, call, mode):

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from accord.diagnostics import Diagnostic, Source, Span
 from accord.diagnostics.visible import clip
 from accord.language.labels import RESERVED, print_label
+from accord.language.lexer import Token
 
 if TYPE_CHECKING:
-    from accord.language.lexer import Token
     from accord.limits import Limits
 
 __all__ = ["Cursor"]
@@ -26,14 +26,28 @@ class Cursor:
         self.at = 0
         self.boundary = len(tokens) - 1
         self.reports = 0  # how often something was wrong, told or not
+        self.places = {problem.span.start for problem in problems}
 
     def at_boundary(self) -> bool:
         """Whether the declaration being read ends here."""
         return self.at >= self.boundary
 
+    @property
+    def token(self) -> Token:
+        """The token here; where the declaration ends, one that is nothing but the end."""
+        at = self.at
+        return self.tokens[at] if at < self.boundary else self.ahead(0)
+
+    def ahead(self, count: int) -> Token:
+        """The token that many places on, never beyond the declaration."""
+        if self.at + count < self.boundary:
+            return self.tokens[self.at + count]
+        end = self.tokens[self.boundary]
+        return Token("end of text", "", end.start, end.end)
+
     def label(self, wanted: str) -> tuple[str, int] | None:
         """The label at the cursor and where it ends; reports what else stands there."""
-        token = self.tokens[self.at]
+        token = self.token
         if token.kind == "string":
             self.at += 1
             return token.value, token.end
@@ -58,11 +72,11 @@ class Cursor:
 
     def joined_label(self) -> tuple[str, int]:
         """Words joined by `-` or `:` with nothing between, as one label."""
-        token = self.tokens[self.at]
+        token = self.token
         pieces, end = [token.value], token.end
         self.at += 1
         while True:
-            sign, word = self.tokens[self.at], self.tokens[min(self.at + 1, len(self.tokens) - 1)]
+            sign, word = self.token, self.ahead(1)
             joined = sign.kind == "sign" and sign.value in "-:" and sign.start == end
             if not joined or word.kind != "word" or word.start != sign.end:
                 return "".join(pieces), end
@@ -76,7 +90,7 @@ class Cursor:
 
     def shown(self, token: Token) -> str:
         """A token as messages quote it."""
-        if token.kind == "end of text":
+        if token.start == token.end:
             return "the end of the text"
         return f"`{clip(self.source.text[token.start : token.end], 40)}`"
 
@@ -84,6 +98,7 @@ class Cursor:
         """Add a problem."""
         self.reports += 1
         # One place, one error: what follows from an error at the same place would only repeat it.
-        if self.problems and self.problems[-1].span == span:
+        if span.start in self.places:
             return
+        self.places.add(span.start)
         self.problems.append(Diagnostic(code, message, self.source, span, label, help_))

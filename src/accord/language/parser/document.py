@@ -30,12 +30,13 @@ def parse_document(source: Source, limits: Limits) -> tuple[Document, list[Diagn
     cursor = Cursor(source, tokens, list(unreadable), limits)
     starts = [at for at in range(len(tokens)) if _declares(tokens, at)]
     declarations: list[Declaration] = []
+    places = sorted(problem.span.start for problem in unreadable)
     if len(tokens) == 1:
         if not unreadable:
             cursor.report("E020", "the contract is empty", Span(0, 0), help_=_EMPTY_HELP)
     elif not starts or starts[0] > 0:
         cursor.boundary = starts[0] if starts else len(tokens) - 1
-        declarations += _bare(cursor)
+        declarations += _readable(_bare(cursor), places, 0, tokens[cursor.boundary].start)
         if starts:
             cursor.report(
                 "E013",
@@ -45,11 +46,9 @@ def parse_document(source: Source, limits: Limits) -> tuple[Document, list[Diagn
             )
     for start, boundary in pairwise([*starts, len(tokens) - 1]):
         cursor.at, cursor.boundary = start, boundary
-        declarations += _named(cursor)
-    places = sorted(problem.span.start for problem in unreadable)
-    readable = [d for d in declarations if not _holds_any(places, d.span)]
+        declarations += _readable(_named(cursor), places, tokens[start].start, tokens[boundary].start)
     cursor.problems.sort(key=lambda d: d.span)
-    return Document(tuple(readable), source, tuple(comments)), cursor.problems
+    return Document(tuple(declarations), source, tuple(comments)), cursor.problems
 
 
 def _declares(tokens: list[Token], at: int) -> bool:
@@ -78,6 +77,6 @@ def _named(cursor: Cursor) -> list[Declaration]:
     return [Declaration(name.value, body, Span(start.start, body.span.end), name.span)] if body else []
 
 
-def _holds_any(places: list[int], span: Span) -> bool:
-    at = bisect_left(places, span.start)
-    return at < len(places) and places[at] <= span.end
+def _readable(declarations: list[Declaration], places: list[int], start: int, end: int) -> list[Declaration]:
+    """The declarations, unless something between start and end could not be read."""
+    return declarations if bisect_left(places, start) == bisect_left(places, end + 1) else []

@@ -38,9 +38,10 @@ class _Situation(Enum):
 class _Frame:
     """Something opened and not yet closed: the declaration itself, a group, a choice or a loop."""
 
-    __slots__ = ("direction", "finished", "kind", "opening", "partner", "steps", "variable")
+    __slots__ = ("direction", "finished", "kind", "opening", "partner", "reports_before", "steps", "variable")
 
-    def __init__(self, kind: str, opening: Token) -> None:
+    def __init__(self, kind: str, opening: Token, reports_before: int) -> None:
+        self.reports_before = reports_before
         self.kind = kind  # "declaration", "(", "{" or "rec"
         self.opening = opening
         self.steps: list[Protocol] = []  # of the part or branch being read
@@ -65,13 +66,13 @@ def read_protocol(cursor: Cursor) -> Protocol | None:
 class _LocalParser:
     def __init__(self, cursor: Cursor) -> None:
         self.cursor = cursor
-        self.frames = [_Frame("declaration", cursor.tokens[cursor.at])]
         self.reports_before = cursor.reports
+        self.frames = [_Frame("declaration", cursor.token, cursor.reports)]
 
     def read(self) -> Protocol | None:
         situation = _Situation.STEP
         while not self.cursor.at_boundary():
-            too_deep = len(self.frames) > self.cursor.limits.nesting
+            too_deep = len(self.frames) - 1 > self.cursor.limits.nesting
             if too_deep or len(self.cursor.problems) >= self.cursor.limits.diagnostics:
                 self.give_up()
                 return None
@@ -84,6 +85,11 @@ class _LocalParser:
         self.finish(situation)
         return None if self.broken else sequence(self.frames[0].steps)
 
+    def open(self, kind: str, opening: Token) -> _Frame:
+        frame = _Frame(kind, opening, self.cursor.reports)
+        self.frames.append(frame)
+        return frame
+
     @property
     def broken(self) -> bool:
         """Whether there was an error; the tree is then thrown away and need not be well-formed."""
@@ -92,18 +98,18 @@ class _LocalParser:
     # -- the three situations ----------------------------------------------------------------------------------------
 
     def step(self) -> _Situation:
-        token = self.cursor.tokens[self.cursor.at]
+        token = self.cursor.token
         frame = self.frames[-1]
         if token.kind == "sign":
             if token.value in "!?":
                 return self.action_or_choice(None, token.start)
             if token.value == "{":
                 self.cursor.at += 1
-                self.frames.append(_Frame("{", token))
+                self.open("{", token)
                 return _Situation.BRANCH
             if token.value == "(":
                 self.cursor.at += 1
-                self.frames.append(_Frame("(", token))
+                self.open("(", token)
                 return _Situation.STEP
             if token.value == ")" and frame.kind == "(" and not frame.steps and not frame.finished:
                 self.cursor.report(
@@ -136,7 +142,7 @@ class _LocalParser:
 
     def word_step(self, token: Token) -> _Situation:
         """`rec X.`, `end`, `Role!…`, or a recursion variable."""
-        following = self.cursor.tokens[self.cursor.at + 1]
+        following = self.cursor.ahead(1)
         if token.value == "rec":
             return self.loop(token)
         if token.value == "end":
@@ -163,7 +169,7 @@ class _LocalParser:
 
     def loop(self, rec: Token) -> _Situation:
         self.cursor.at += 1
-        name = self.cursor.tokens[self.cursor.at]
+        name = self.cursor.token
         if name.kind != "word" or not self.cursor.good_name(name):
             self.cursor.report(
                 "E013",
@@ -173,28 +179,25 @@ class _LocalParser:
             )
             return self.resynchronise()
         self.cursor.at += 1
-        dot = self.cursor.tokens[self.cursor.at]
+        dot = self.cursor.token
         if dot.kind == "sign" and dot.value == ".":
             self.cursor.at += 1
         else:
             self.cursor.report(
                 "E013", f"expected `.` after `rec {name.value}`; found {self.cursor.shown(dot)}", dot.span
             )
-        frame = _Frame("rec", rec)
-        frame.variable = name
-        self.frames.append(frame)
+        self.open("rec", rec).variable = name
         return _Situation.STEP
 
     def action_or_choice(self, partner: str | None, start: int) -> _Situation:
         """`!label` or `!{…}`; the sign stands at the cursor."""
-        sign = self.cursor.tokens[self.cursor.at]
+        sign = self.cursor.token
         direction: Direction = "!" if sign.value == "!" else "?"
         self.cursor.at += 1
-        following = self.cursor.tokens[self.cursor.at]
+        following = self.cursor.token
         if following.kind == "sign" and following.value == "{":
-            frame = _Frame("{", Token("sign", "{", start, following.end))
+            frame = self.open("{", Token("sign", "{", start, following.end))
             frame.direction, frame.partner = direction, partner
-            self.frames.append(frame)
             self.cursor.at += 1
             return _Situation.BRANCH
         label = self.cursor.label(f"a label after `{sign.value}`")
@@ -206,7 +209,7 @@ class _LocalParser:
     def branch(self) -> _Situation:
         """A branch of the innermost choice begins here, or the choice ends."""
         frame = self.frames[-1]
-        token = self.cursor.tokens[self.cursor.at]
+        token = self.cursor.token
         if token.kind == "sign" and token.value == "}":
             return self.close_choice(frame, token)
         if token.kind == "word" and token.value == "end":
@@ -216,14 +219,10 @@ class _LocalParser:
         if frame.direction is not None:
             return self.directed_branch(frame, token, frame.direction)
         start, partner = token.start, None
-        if (
-            token.kind == "word"
-            and self.cursor.tokens[self.cursor.at + 1].value in {"!", "?"}
-            and self.cursor.good_name(token)
-        ):
+        if token.kind == "word" and self.cursor.ahead(1).value in {"!", "?"} and self.cursor.good_name(token):
             partner = token.value
             self.cursor.at += 1
-            token = self.cursor.tokens[self.cursor.at]
+            token = self.cursor.token
         if token.kind == "sign" and token.value in "!?":
             direction: Direction = "!" if token.value == "!" else "?"
             self.cursor.at += 1
@@ -258,7 +257,7 @@ class _LocalParser:
 
     def after(self) -> _Situation:
         """A step has been read."""
-        token = self.cursor.tokens[self.cursor.at]
+        token = self.cursor.token
         if token.kind == "sign":
             if token.value == ".":
                 self.cursor.at += 1
@@ -317,7 +316,7 @@ class _LocalParser:
 
     def finish(self, situation: _Situation) -> None:
         """The text or the next declaration ends this one: whatever is still open was never closed."""
-        token = self.cursor.tokens[self.cursor.at]
+        token = self.cursor.token
         if situation is _Situation.STEP:
             self.cursor.report(
                 "E013",
@@ -331,11 +330,11 @@ class _LocalParser:
                 self.not_closed(frame)
 
     def give_up(self) -> None:
-        if len(self.frames) > self.cursor.limits.nesting:
+        if len(self.frames) - 1 > self.cursor.limits.nesting:
             self.cursor.report(
                 "E014",
                 f"brackets and loops are nested deeper than {self.cursor.limits.nesting}",
-                self.cursor.tokens[self.cursor.at].span,
+                self.cursor.token.span,
                 help_="pass `Limits(nesting=…)` to allow more",
             )
         self.cursor.at = self.cursor.boundary
@@ -350,11 +349,11 @@ class _LocalParser:
         self.finish_part(frame)
         self.frames.pop()
         span = Span(frame.opening.start, token.end)
-        if self.broken:
-            self.frames[-1].steps.append(End(span))
-        elif frame.finished:
+        if frame.finished and not self.broken:
             self.frames[-1].steps.append(Choice(tuple(frame.finished), span))
-        else:
+            return _Situation.AFTER
+        self.frames[-1].steps.append(End(span))
+        if not frame.finished and self.cursor.reports == frame.reports_before:
             self.cursor.report("E022", "the choice has no branches", span, help_="name at least one: `{label}`")
         return _Situation.AFTER
 
@@ -368,11 +367,14 @@ class _LocalParser:
                 self.frames[-1].steps.append(Recursion(frame.variable.value, body, span, frame.variable.span))
 
     def resynchronise(self) -> _Situation:
-        """Skip to a sign at which the parser knows where it is."""
+        """Skip to a sign at which the parser knows where it is, past whole brackets."""
+        depth = 0
         while not self.cursor.at_boundary():
-            token = self.cursor.tokens[self.cursor.at]
-            if token.kind == "sign" and token.value in ".,|)}":
-                break
+            token = self.cursor.token
+            if token.kind == "sign":
+                if depth == 0 and token.value in ".,|)}":
+                    break
+                depth += (token.value in "({") - (token.value in ")}")
             self.cursor.at += 1
         return _Situation.AFTER
 
