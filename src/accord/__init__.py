@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from accord.limits import Limits
     from accord.machine.contract import Contract
     from accord.machine.contract import compile_contract as compile  # noqa: A004 - the pipeline's own word
+    from accord.machine.contract import load_contract as load
     from accord.monitor import (
         UNRECOGNIZED,
         Blocked,
@@ -48,6 +49,7 @@ _HOME = {
     "Violation": "accord.monitor",
     "ViolationError": "accord.errors",
     "compile": "accord.machine.contract:compile_contract",
+    "load": "accord.machine.contract:load_contract",
     "parse": "accord.language",
 }
 
@@ -68,6 +70,7 @@ __all__ = [
     "Violation",
     "ViolationError",
     "compile",
+    "load",
     "parse",
 ]
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 import hashlib
 import re
 from json.encoder import encode_basestring
+from math import isfinite
 
 __all__ = ["Json", "digest", "encode"]
 
-Json = dict[str, "Json"] | list["Json"] | tuple["Json", ...] | str | int | bool | None
+Json = dict[str, "Json"] | list["Json"] | tuple["Json", ...] | str | int | float | bool | None
 
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -42,6 +43,31 @@ def _string(text: str) -> str:
     return LONE_SURROGATE.sub(lambda m: f"\\u{ord(m[0]):04x}", quoted)
 
 
+def _number(value: float) -> str:
+    """A float as ECMAScript prints it: the shortest digits that come back, with an exponent only if it is far off."""
+    if not isfinite(value):
+        raise TypeError(f"{value} has no canonical JSON form")
+    if value == 0:
+        return "0"
+    mantissa, _, exponent = repr(abs(value)).partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    fraction = "" if fraction == "0" else fraction
+    digits = (whole + fraction).lstrip("0")
+    point = len(whole) + int(exponent or 0) - (len(whole + fraction) - len(digits))
+    digits = digits.rstrip("0")
+    sign = "-" if value < 0 else ""
+    if len(digits) <= point <= 21:
+        text = digits + "0" * (point - len(digits))
+    elif 0 < point <= 21:
+        text = f"{digits[:point]}.{digits[point:]}"
+    elif -6 < point <= 0:
+        text = f"0.{'0' * -point}{digits}"
+    else:
+        rest = f".{digits[1:]}" if len(digits) > 1 else ""
+        text = f"{digits[0]}{rest}e{point - 1:+d}"
+    return sign + text
+
+
 def _utf16(key: str) -> bytes:
     return key.encode("utf-16-be", "surrogatepass")
 
@@ -57,6 +83,8 @@ def _write(value: Json, out: list[str]) -> None:
         out.append(_string(value))
     elif isinstance(value, int):
         out.append(str(value))
+    elif isinstance(value, float):
+        out.append(_number(value))
     elif isinstance(value, dict):
         separator = "{"
         for key in sorted(value, key=_utf16):

@@ -35,6 +35,8 @@ class Limits:
     """Possibilities a session may follow at the same time where interleaved parts share labels."""
     remembered_standings: int = 50_000
     """Computed standings kept for reuse by all sessions of one protocol."""
+    set_members: int = 100_000
+    """Values one set register may hold."""
     search: int = 20_000
     """Standings looked at when searching for the shortest way to make a refused action legal."""
 

@@ -115,7 +115,7 @@ class ReferenceEngine(Engine):
     def event(self, event: Event) -> Answer:
         send = self.session.send if event.direction == "!" else self.session.receive
         try:
-            return self._answer(send(event.label, event.partner))
+            return self._answer(send(event.label, None, event.partner))
         except ValueError as error:
             assert "could be with" in str(error)  # noqa: PT017 - no pytest in an engine
             return MISUSE

@@ -4,7 +4,7 @@
 example: the wrong one must give its code and the right one nothing. Codes are stable: a code is never given another
 meaning.
 
-E01x text · E02x protocols
+E01x text · E02x protocols · E04x data · E05x rules
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ _TABLE = (
     ),
     Code(
         "E011",
-        "quoted label is not closed",
-        'A label in quotes reaches from one `"` to the next on the same line.',
+        "quoted text is not closed",
+        'A text in quotes reaches from one `"` to the next on the same line.',
         '!"Ask me.?Answer.end',
         '!"Ask me".?Answer.end',
     ),
     Code(
         "E012",
-        "quoted label is not valid",
+        "quoted text is not valid",
         "Inside quotes the escapes of JSON apply, and a label has at least one character. Half of a surrogate pair is "
         "no character.",
         r'!"Ask\q".?Answer.end',
@@ -155,6 +155,93 @@ _TABLE = (
         "The compiled protocol has more states than the `Limits` in force allow.",
         "",
         "!a.end",
+    ),
+    Code(
+        "E040",
+        "register is never bound",
+        "A guard reads a register that no way through the protocol has bound before. The guard could never hold.",
+        "?quote(total as t).!pay(amount <= total)",
+        "?quote(total as t).!pay(amount <= t)",
+    ),
+    Code(
+        "E041",
+        "register is shared between parts",
+        "The parts of an interleaving run in any order, so what a register holds would depend on chance. A part may "
+        "not write a register that another part uses.",
+        "(?a(x as r).!b(y == r) | ?c(x as r))",
+        "(?a(x as r).!b(y == r) | ?c(x as s))",
+    ),
+    Code(
+        "E042",
+        "guards of two branches can hold together",
+        "Branches with the same label are told apart by their guards, so no payload may satisfy the guards of both.",
+        "!{pay(amount <= 100).end, pay(amount >= 100).?Approval.end}",
+        "!{pay(amount <= 100).end, pay(amount > 100).?Approval.end}",
+    ),
+    Code(
+        "E043",
+        "pattern is not valid",
+        "Patterns behind `matches` have the syntax of RE2, which matches in linear time: no look-around and no "
+        "back-references.",
+        '?say(text matches "(yes")',
+        '?say(text matches "(yes)")',
+    ),
+    Code(
+        "E044",
+        "register is used in two ways",
+        "A register either holds a value (`as`) or collects a set (`into`). A set is asked with `in` and `not in`.",
+        "?page(refs into known).!click(ref == known)",
+        "?page(refs into known).!click(ref in known)",
+    ),
+    Code(
+        "E045",
+        "guards can never hold",
+        "The guards of a step contradict each other, or compare with something they cannot be compared with.",
+        "!pay(amount < 3, amount > 5)",
+        "!pay(amount > 3, amount < 5)",
+    ),
+    Code(
+        "E046",
+        "gate on a message that is sent",
+        "A gate is a step only a person can make. The agent waits for it, so it is received.",
+        "!Approval by human",
+        "?Approval by human",
+    ),
+    Code(
+        "E050",
+        "rule is declared twice",
+        "The rules of a contract have different names: a verdict names the rule that refused.",
+        'rule "a" { at most 1 X }\nrule "a" { at most 2 Y }',
+        'rule "a" { at most 1 X }\nrule "b" { at most 2 Y }',
+    ),
+    Code(
+        "W051",
+        "rule names a message that cannot happen",
+        "No protocol of the contract has a message of that name, so this part of the rule says nothing.",
+        'protocol P = ?Approval.!Pay.end\nrule "r" { before Pay require Aproval }',
+        'protocol P = ?Approval.!Pay.end\nrule "r" { before Pay require Approval }',
+    ),
+    Code(
+        "E052",
+        "number makes the condition always or never true",
+        "`N of [...]` wants a number from 1 to the number of conditions; `at least 0` is always true.",
+        'rule "r" { before Launch require 4 of [A, B, C] }',
+        'rule "r" { before Launch require 3 of [A, B, C] }',
+    ),
+    Code(
+        "E053",
+        "register in a rule",
+        "Rules look at the history of all sessions of a contract, not at the registers of one protocol. Their guards "
+        "compare with literals.",
+        'rule "r" { before Pay(amount <= t) require Approval }',
+        'rule "r" { before Pay(amount <= 100) require Approval }',
+    ),
+    Code(
+        "E055",
+        "`after each` requires more than a message",
+        "`after each A require B` counts: as many Bs as As. So B is one message, or any of several.",
+        'rule "r" { after each Question require Answer and Source }',
+        'rule "r" { after each Question require any of [Answer, Apology] }',
     ),
 )
 

@@ -27,6 +27,7 @@ __all__ = [
     "parse_word",
     "print_label",
     "print_word",
+    "quote",
     "why_suspicious",
 ]
 
@@ -81,12 +82,17 @@ def print_label(label: str) -> str:
     """
     if label and _is_plain_label(label):
         return label
-    if not any(map(is_hidden, label)):
-        return json.dumps(label, ensure_ascii=False)
-    # Quoted text must survive a copy through any terminal, so what cannot be seen is written as an escape.
-    return "".join(
-        json.dumps(c)[1:-1] if is_hidden(c) else json.dumps(c, ensure_ascii=False)[1:-1] for c in label
-    ).join('""')
+    return quote(label)
+
+
+def quote(text: str) -> str:
+    """Text in quotes with the escapes of JSON.
+
+    It must survive a copy through any terminal, so what cannot be seen is written as an escape.
+    """
+    if not any(map(is_hidden, text)):
+        return json.dumps(text, ensure_ascii=False)
+    return "".join(json.dumps(c, ensure_ascii=is_hidden(c))[1:-1] for c in text).join('""')
 
 
 def print_word(direction: Direction, label: str, partner: str | None = None) -> str:

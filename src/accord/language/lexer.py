@@ -27,7 +27,7 @@ TokenKind = Literal["word", "string", "sign", "end of text"]
 
 
 class Token(NamedTuple):
-    """A piece of text with a meaning. `value` is the label for strings, the text itself for all others."""
+    """A piece of text with a meaning. `value` is what a string says, and the text itself for all others."""
 
     kind: TokenKind
     value: str
@@ -43,7 +43,7 @@ class Token(NamedTuple):
 _PIECE = re.compile(
     r"""
       (?P<space>[ \t\r\n]+)
-    | (?P<sign>[!?{}()|.,=:-])
+    | (?P<sign>[]!?{}()|.,=:<>[-])
     | (?P<word>[A-Za-z0-9_]++(?![^\x00-\x7f]))
     | (?P<comment>//[^\n]*)
     | (?P<string>"(?:[^"\\\n]|\\[^\n])*")
@@ -123,17 +123,15 @@ def _string(source: Source, quoted: str, start: int, tokens: list[Token], proble
     try:
         label = json.loads(quoted)
     except json.JSONDecodeError as error:
-        reason = "the quoted label is not valid"
+        reason = "the quoted text is not valid"
         help_ = f"inside quotes the escapes of JSON apply ({error.msg.lower()})"
     else:
-        if not label:
-            reason, help_ = "the quoted label is empty", "a label has at least one character"
-        elif any("\ud800" <= c <= "\udfff" for c in label):
-            reason, help_ = "the quoted label holds half of a surrogate pair", "write both halves"
+        if any("\ud800" <= c <= "\udfff" for c in label):
+            reason, help_ = "the quoted text holds half of a surrogate pair", "write both halves"
     if reason:
         problems.append(Diagnostic("E012", reason, source, span, help=help_))
         label = label or "?"
-    tokens.append(Token("string", normalise(label), *span))
+    tokens.append(Token("string", label, *span))
 
 
 def _unterminated(source: Source, start: int, tokens: list[Token], problems: list[Diagnostic]) -> int:
@@ -142,7 +140,7 @@ def _unterminated(source: Source, start: int, tokens: list[Token], problems: lis
     problems.append(
         Diagnostic(
             "E011",
-            "the quoted label is not closed",
+            "the quoted text is not closed",
             source,
             Span(start, end),
             label="starts here",

@@ -10,8 +10,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from accord.language.labels import print_label, print_word
+from accord.language.details import print_action, print_details, print_rule_body
+from accord.language.labels import print_label, quote
 from accord.language.layout import Break, Close, IfBroken, Note, Open, Piece, arrange
+from accord.language.rules import Rule
 from accord.language.tree import (
     Action,
     Choice,
@@ -53,15 +55,19 @@ def print_document(document: Document, *, width: int = WIDTH) -> str:
     """The whole text in canonical form, comments included, ending in a newline."""
     pieces = _Pieces(document.comments, document.source.text)
     out: list[Piece] = []
-    for index, declaration in enumerate(document.declarations):
+    for index, item in enumerate(document.items):
         if index:
-            out += [*pieces.trailing(), Break(), Break()]
-        out += pieces.comments_before(declaration.span.start)
-        if declaration.name is None:
-            out += [Open(), *pieces.of(declaration.body), Close()]
+            # Rules stand together, protocols apart.
+            together = isinstance(item, Rule) and isinstance(document.items[index - 1], Rule)
+            out += [*pieces.trailing(), Break(), *([] if together else [Break()])]
+        out += pieces.comments_before(item.span.start)
+        if isinstance(item, Rule):
+            out += pieces.rule(item)
+        elif item.name is None:
+            out += [Open(), *pieces.of(item.body), Close()]
         else:
-            out += [f"protocol {declaration.name} =", Open(INDENT), Break(" ")]
-            out += [*pieces.of(declaration.body), Close()]
+            out += [f"protocol {item.name} =", Open(INDENT), Break(" ")]
+            out += [*pieces.of(item.body), Close()]
     out += pieces.comments_before(len(document.source.text) + 1)
     return arrange(out, width) + "\n"
 
@@ -87,6 +93,12 @@ class _Pieces:
             return []
         return self.comments_before(self.comments[-1].span.start + 1)
 
+    def rule(self, rule: Rule) -> list[Piece]:
+        out: list[Piece] = [f"rule {quote(rule.name)} {{", Open(INDENT)]
+        for text in print_rule_body(rule.body):
+            out += [Break(" "), text]
+        return [*out, *self.comments_before(rule.span.end), Break(" ", dedent=INDENT), "}", Close()]
+
     def of(self, protocol: Protocol) -> list[Piece]:
         out: list[Piece] = []
         # What is still to be written, last first: finished pieces, protocols, or offsets before which comments go.
@@ -97,7 +109,7 @@ class _Pieces:
                 out += self.comments_before(item)
             elif isinstance(item, Action):
                 out += self.comments_before(item.span.start)
-                out.append(print_word(item.direction, item.label, item.partner))
+                out.append(print_action(item))
             elif isinstance(item, Variable):
                 out += self.comments_before(item.span.start)
                 out.append(item.name)
@@ -159,7 +171,7 @@ class _Pieces:
             out += [branch.span.start, Break(" " if index else "")]
             head = first_step(branch)
             if shared is not None and isinstance(head, Action):
-                out += self.steps(branch, print_label(head.label))
+                out += self.steps(branch, print_label(head.label) + print_details(head.clauses, head.gated))
             else:
                 out.append(branch)
             if index < len(choice.branches) - 1:

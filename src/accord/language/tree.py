@@ -24,6 +24,9 @@ from accord.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from accord.language.clauses import Clause
+    from accord.language.rules import Rule
+
 __all__ = [
     "NOWHERE",
     "RECEIVE",
@@ -98,16 +101,18 @@ class _Node:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Action(_Node):
-    """`!label`, `?label`, or the same with the partner named: `Role!label`."""
+    """`!label`, `?label`, `Role!label`; with clauses on its payload, and gated if only a person can make the step."""
 
     direction: Direction
     label: str
     partner: str | None = None
     span: Span = NOWHERE
+    clauses: tuple[Clause, ...] = ()
+    gated: bool = False
     _hash: int = field(init=False)
 
     def _scalars(self) -> tuple[object, ...]:
-        return (self.direction, self.label, self.partner)
+        return (self.direction, self.label, self.partner, self.clauses, self.gated)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -254,8 +259,18 @@ class Declaration:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Everything one text declares."""
+    """Everything one text declares, in its order."""
 
-    declarations: tuple[Declaration, ...]
+    items: tuple[Declaration | Rule, ...]
     source: Source = field(default=Source(""), compare=False, repr=False)
     comments: tuple[Comment, ...] = field(default=(), compare=False, repr=False)
+
+    @property
+    def declarations(self) -> tuple[Declaration, ...]:
+        """The protocols."""
+        return tuple(item for item in self.items if isinstance(item, Declaration))
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules."""
+        return tuple(item for item in self.items if not isinstance(item, Declaration))

@@ -6,12 +6,13 @@ version is refused instead of run. Reading trusts nothing: every number is check
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from accord.canonical import digest
 from accord.errors import UsageError
+from accord.language.interchange import clause_from_json
 from accord.language.labels import is_name
 from accord.machine.forks import check_forks
 from accord.machine.identity import FORMAT, VERSION, machine_digest, tables_of
@@ -19,6 +20,7 @@ from accord.machine.tables import Fork, Machine, Plain, State, Stop, Symbol
 
 if TYPE_CHECKING:
     from accord.canonical import Json
+    from accord.language.tree import Direction
 
 __all__ = ["decode_machine", "encode_machine"]
 
@@ -34,7 +36,7 @@ class _MachineRecord(msgspec.Struct, forbid_unknown_fields=True):
     format: str
     version: int
     digest: str
-    symbols: list[tuple[Literal["!", "?"], str, str | None]]
+    symbols: list[list[object]]
     states: list[_StateRecord]
     name: str | None = None
 
@@ -61,12 +63,10 @@ def decode_machine(value: bytes | str | dict[str, Json]) -> Machine:
     if record.format != FORMAT or record.version != VERSION:
         found = f"{record.format} version {record.version}"
         raise UsageError(f"expected {FORMAT} version {VERSION}, found {found}")
-    symbols = tuple(Symbol(*symbol) for symbol in record.symbols)
+    symbols = tuple(_symbol(number, fields) for number, fields in enumerate(record.symbols))
     states = tuple(_state(number, state, record) for number, state in enumerate(record.states))
     if not states:
         raise UsageError("this is no machine: it has no states")
-    if any(not s.label or (s.partner is not None and not is_name(s.partner)) for s in symbols):
-        raise UsageError("this is no machine: a symbol has no proper name")
     if len(set(symbols)) != len(symbols):
         raise UsageError("this is no machine: a symbol stands twice")
     machine = Machine(symbols, states, record.name)
@@ -74,6 +74,25 @@ def decode_machine(value: bytes | str | dict[str, Json]) -> Machine:
     if machine_digest(machine) != record.digest:
         raise UsageError("the machine does not match its digest: it was changed after it was written")
     return machine
+
+
+def _symbol(number: int, fields: list[object]) -> Symbol:
+    at = f"$.symbols[{number}]"
+    if len(fields) not in {3, 5}:
+        raise UsageError(f"expected 3 or 5 fields, got {len(fields)} - at `{at}`")
+    direction, label, partner = fields[:3]
+    if direction not in {"!", "?"} or not isinstance(label, str) or not label:
+        raise UsageError(f"expected a direction and a label - at `{at}`")
+    if partner is not None and not (isinstance(partner, str) and is_name(partner)):
+        raise UsageError(f"expected the name of a role - at `{at}[2]`")
+    heading: Direction = "!" if direction == "!" else "?"
+    if len(fields) == 3:
+        return Symbol(heading, label, partner)
+    clauses, gated = fields[3:]
+    if not isinstance(clauses, list) or not isinstance(gated, bool) or not (clauses or gated):
+        raise UsageError(f"expected clauses and a gate - at `{at}`")
+    read = tuple(clause_from_json(clause, f"{at}[3][{index}]") for index, clause in enumerate(clauses))
+    return Symbol(heading, label, partner, read, gated)
 
 
 def _state(number: int, state: _StateRecord, record: _MachineRecord) -> State:

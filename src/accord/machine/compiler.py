@@ -90,7 +90,7 @@ class _Draft:
                 continue
             node, entry, exit_ = task
             if isinstance(node, Action):
-                symbol = Symbol(node.direction, node.label, node.partner)
+                symbol = Symbol(node.direction, node.label, node.partner, node.clauses, node.gated)
                 number = self.symbols.setdefault(symbol, len(self.symbols))
                 self.edges[entry].append((number, exit_))
             elif isinstance(node, Sequence):

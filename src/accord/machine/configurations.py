@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from accord.machine.tables import Machine
 
-__all__ = ["Configuration", "enter", "is_complete", "may_end", "moves"]
+__all__ = ["Configuration", "Origin", "enter", "is_complete", "may_end", "moves"]
 
 Configuration: TypeAlias = "tuple[int] | tuple[int, tuple[Configuration, ...]]"
 
@@ -52,14 +52,22 @@ def _parts(machine: Machine, configuration: Configuration) -> tuple[int, tuple[C
     return None
 
 
-def moves(machine: Machine, configuration: Configuration) -> Iterator[tuple[int, Configuration]]:
-    """Every symbol that can happen, with the configuration after it; a symbol can come more than once."""
+Origin: TypeAlias = "tuple[int, ...]"
+
+
+def moves(
+    machine: Machine, configuration: Configuration, origin: Origin = ()
+) -> Iterator[tuple[int, Configuration, Origin]]:
+    """Every symbol that can happen, with the configuration after it; a symbol can come more than once.
+
+    The origin tells which part moves: moves of one origin are alternatives of one choice.
+    """
     interleaved = _parts(machine, configuration)
     if interleaved is None:
         state = machine.states[configuration[0]]
         assert not isinstance(state, Fork)  # noqa: S101 - for the type checker
         for symbol, target in state.edges:
-            yield symbol, enter(machine, target)
+            yield symbol, enter(machine, target), origin
         return
     join, parts = interleaved
     previous = None
@@ -68,10 +76,10 @@ def moves(machine: Machine, configuration: Configuration) -> Iterator[tuple[int,
             continue  # equal parts move alike
         previous = part
         others = [*parts[:index], *parts[index + 1 :]]
-        for symbol, after in moves(machine, part):
-            yield symbol, _side_by_side(machine, join, [*others, after])
+        for symbol, after, inside in moves(machine, part, (*origin, index)):
+            yield symbol, _side_by_side(machine, join, [*others, after]), inside
     if all(may_end(machine, part) for part in parts):
-        yield from moves(machine, enter(machine, join))
+        yield from moves(machine, enter(machine, join), (*origin, len(parts)))
 
 
 def may_end(machine: Machine, configuration: Configuration) -> bool:

@@ -5,6 +5,8 @@ Compile once, share everywhere: a contract is immutable to its users and safe be
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -13,19 +15,20 @@ from typing import TYPE_CHECKING
 from accord.canonical import digest
 from accord.diagnostics import Diagnostic, Source, Span, did_you_mean
 from accord.errors import ContractError, UsageError
-from accord.language import examine
+from accord.language import examine, print_document
+from accord.language.interchange import document_from_json, document_to_json
+from accord.language.tree import Document
 from accord.limits import DEFAULT_LIMITS, Limits
 from accord.machine.compiler import compile_declaration
 from accord.machine.identity import machine_digest
+from accord.machine.rulebook import RuleBook
 from accord.machine.standing import Standings
+from accord.machine.tables import END_STATE, Machine
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from accord.canonical import Json
 
-    from accord.language.tree import Document
-    from accord.machine.tables import Machine
-
-__all__ = ["Contract", "compile_contract", "compile_document", "decode_source", "read_source"]
+__all__ = ["Contract", "compile_contract", "compile_document", "decode_source", "load_contract", "read_source"]
 
 
 class Contract:
@@ -33,27 +36,51 @@ class Contract:
 
     document: Document
     machines: Mapping[str | None, Machine]
+    rules: RuleBook
     limits: Limits
 
-    def __init__(self, document: Document, machines: dict[str | None, Machine], limits: Limits) -> None:
+    def __init__(
+        self, document: Document, machines: dict[str | None, Machine], rules: RuleBook, limits: Limits
+    ) -> None:
         self.document = document
         self.machines = MappingProxyType(machines)
+        self.rules = rules
         self.limits = limits
-        self._standings = {name: Standings(machine, limits) for name, machine in machines.items()}
+        self._standings = {name: Standings(machine, limits, rules.watched) for name, machine in machines.items()}
+        if not machines:  # rules alone: everything may happen that they do not forbid
+            nothing = Machine((), (END_STATE,))
+            self._standings[None] = Standings(nothing, limits, rules.watched, is_open=True)
 
     @cached_property
     def digest(self) -> str:
         """The identity of what was compiled: texts that mean the same have the same digest."""
-        return digest([[name, machine_digest(m)] for name, m in sorted(self.machines.items(), key=str)])
+        protocols: list[Json] = [[name, machine_digest(m)] for name, m in sorted(self.machines.items(), key=str)]
+        rules: list[Json] = [[rule.rule.name, rule.text] for rule in self.rules.machines]
+        return digest([protocols, rules] if rules else protocols)
+
+    @cached_property
+    def needs_more_than_labels(self) -> str:
+        """What the labels of a trace do not tell, in words: data or gates. Empty if they tell everything."""
+        symbols = [symbol for machine in self.machines.values() for symbol in machine.symbols]
+        patterns = [pattern for rule in self.rules.machines for pattern in rule.patterns]
+        if any(symbol.clauses for symbol in symbols) or any(pattern.guards for pattern in patterns):
+            return "data"
+        if any(symbol.gated for symbol in symbols) or any(pattern.gated for pattern in patterns):
+            return "gates"
+        return ""
 
     def __repr__(self) -> str:
-        names = ", ".join(name or "(bare)" for name in self.machines)
+        names = ", ".join(name or "(bare)" for name in self.machines) or f"of {len(self.rules.machines)} rules"
         return f"<Contract {names} from {self.document.source.name}>"
+
+    def to_json(self) -> dict[str, Json]:
+        """The contract as JSON values, without loss except for places and comments."""
+        return document_to_json(self.document)
 
     def protocol_name(self, name: str | None = None) -> str | None:
         """The name of the protocol meant by `name`; it may be left out where there is only one."""
-        if name is None and len(self.machines) == 1:
-            return next(iter(self.machines))
+        if name is None and len(self._standings) == 1:
+            return next(iter(self._standings))
         if name is not None and name in self.machines:
             return name
         names = [known for known in self.machines if known is not None]
@@ -79,11 +106,16 @@ def compile_document(document: Document, limits: Limits = DEFAULT_LIMITS) -> Con
         declaration.name: compile_declaration(declaration, document.source, limits)
         for declaration in document.declarations
     }
-    return Contract(document, machines, limits)
+    return Contract(document, machines, RuleBook(document.rules, limits), limits)
 
 
-def compile_contract(contract: str | Path, *, limits: Limits = DEFAULT_LIMITS) -> Contract:
+def compile_contract(
+    contract: str | Path | Document | Mapping[str, object], *, limits: Limits = DEFAULT_LIMITS
+) -> Contract:
     """Compile a contract: a `str` is its text, a `Path` the file that holds it.
+
+    A `Document` (made by the builder) and the JSON object of `Contract.to_json` are taken too; they go through their
+    text, so that they are checked as any other contract and findings have a place.
 
     Raises `ContractError` with every finding if it has errors, and `UsageError` if the file cannot be read.
 
@@ -95,6 +127,10 @@ def compile_contract(contract: str | Path, *, limits: Limits = DEFAULT_LIMITS) -
         source = read_source(contract, limits)
     elif isinstance(contract, str):
         source = Source(contract)
+    elif isinstance(contract, Document):
+        source = Source(print_document(contract), "<built>")
+    elif isinstance(contract, Mapping):
+        source = Source(print_document(document_from_json(dict(contract))), "<json>")
     else:
         kind = type(contract).__name__
         raise UsageError(f"a contract is given as text (`str`) or as a file (`Path`), got `{kind}`")
@@ -102,6 +138,21 @@ def compile_contract(contract: str | Path, *, limits: Limits = DEFAULT_LIMITS) -
     if any(finding.severity == "error" for finding in findings):
         raise ContractError(findings)
     return compile_document(document, limits)
+
+
+def load_contract(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Contract:
+    """The contract in a file: `.accord` text, or the JSON of `Contract.to_json` if the name ends in `.json`."""
+    if not isinstance(path, Path):
+        raise UsageError(f"a file is given as a `Path`, got `{type(path).__name__}`")
+    if path.suffix != ".json":
+        return compile_contract(path, limits=limits)
+    try:
+        value = json.loads(read_source(path, limits).text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path} is no JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise UsageError(f"{path} holds no contract: expected an object")
+    return compile_contract(value, limits=limits)
 
 
 def read_source(path: Path, limits: Limits = DEFAULT_LIMITS) -> Source:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accord.canonical import digest
+from accord.language.interchange import clause_to_json
 from accord.machine.tables import Fork
 
 if TYPE_CHECKING:
     from accord.canonical import Json
-    from accord.machine.tables import Machine
+    from accord.machine.tables import Machine, Symbol
 
 __all__ = ["FORMAT", "VERSION", "machine_digest", "tables_of"]
 
@@ -32,9 +33,16 @@ def tables_of(machine: Machine) -> dict[str, Json]:
     return {
         "format": FORMAT,
         "version": VERSION,
-        "symbols": [list(symbol) for symbol in machine.symbols],
+        "symbols": [_symbol(symbol) for symbol in machine.symbols],
         "states": states,
     }
+
+
+def _symbol(symbol: Symbol) -> Json:
+    plain: list[Json] = [symbol.direction, symbol.label, symbol.partner]
+    if symbol.is_plain:
+        return plain
+    return [*plain, [clause_to_json(clause) for clause in symbol.clauses], symbol.gated]
 
 
 def machine_digest(machine: Machine) -> str:

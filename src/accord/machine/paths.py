@@ -1,67 +1,99 @@
-"""The shortest way to make a refused action legal: breadth-first over standings, within the limits."""
+"""The shortest way to make a refused action legal: breadth-first over protocol and rules together, within the limits.
+
+The search knows labels, not payloads: it takes it that a payload can be chosen which fits the guards on the way.
+"""
 
 from __future__ import annotations
 
 from collections import deque
 from typing import TYPE_CHECKING, Literal
 
-from accord.errors import UsageError
-from accord.machine.standing import TooManyConfigurationsError
+from accord.machine.standing import OpenStanding, TooManyConfigurationsError
+from accord.machine.tables import Symbol
 
 if TYPE_CHECKING:
-    from accord.language.tree import Direction
+    from collections.abc import Iterator
+
+    from accord.machine.rulebook import RuleNodes
     from accord.machine.standing import Standing
-    from accord.machine.tables import Symbol
 
 __all__ = ["NOT_DECIDED", "shortest_way"]
 
 NOT_DECIDED: Literal["not decided"] = "not decided"
 
+_Place = tuple["Standing", "RuleNodes"]
+
 
 def shortest_way(
-    standing: Standing, direction: Direction, label: str, partner: str | None = None
+    standing: Standing, rules: RuleNodes, wanted: Symbol
 ) -> tuple[Symbol, ...] | Literal["not decided"] | None:
-    """The fewest events after which the action is legal; `None` if it never can be.
+    """The fewest events after which an action like `wanted` is legal; `None` if it never can be.
 
     The answer is `NOT_DECIDED` where the search met a limit before it found a way.
     """
-    standings = standing.standings
-    came_from: dict[object, tuple[Standing, Symbol] | None] = {standing.configurations: None}
-    queue = deque([standing])
+    start = (standing, rules)
+    came_from: dict[object, tuple[_Place, Symbol] | None] = {_key(start): None}
+    queue = deque([start])
+    limit = standing.standings.limits.search
     cut_short = False
     while queue:
         here = queue.popleft()
-        if _is_legal(here, direction, label, partner):
+        if _is_legal(here, wanted):
             return _retrace(here, came_from)
-        for symbol, configurations in here.after.items():
-            try:
-                there = standings.at(configurations)
-            except TooManyConfigurationsError:
-                cut_short = True
+        try:
+            following = list(_steps(here))
+        except TooManyConfigurationsError:
+            cut_short = True
+            continue
+        for symbol, there in following:
+            key = _key(there)
+            if key in came_from:
                 continue
-            if there.configurations in came_from:
-                continue
-            if len(came_from) >= standings.limits.search:
+            if len(came_from) >= limit:
                 return NOT_DECIDED
-            came_from[there.configurations] = (here, symbol)
+            came_from[key] = (here, symbol)
             queue.append(there)
     return NOT_DECIDED if cut_short else None
 
 
-def _is_legal(standing: Standing, direction: Direction, label: str, partner: str | None) -> bool:
-    try:
-        return standing.follow(direction, label, partner) is not None
-    except UsageError:
-        return True  # legal as soon as the partner is named
-    except TooManyConfigurationsError:
+def _key(place: _Place) -> object:
+    standing, rules = place
+    return (standing.configurations, tuple([node.state for node in rules]))
+
+
+def _steps(place: _Place) -> Iterator[tuple[Symbol, _Place]]:
+    standing, rules = place
+    if isinstance(standing, OpenStanding):
+        options: list[tuple[Symbol, Standing]] = [(symbol, standing) for symbol in _named(rules)]
+    else:
+        options = [(symbol, standing.standings.at(after)) for symbol, after in standing.after.items()]
+    for symbol, target in options:
+        after = rules[0].machine.book.imagine(rules, symbol, helpful=True) if rules else rules
+        if not isinstance(after, int):
+            yield symbol, (target, after)
+
+
+def _named(rules: RuleNodes) -> list[Symbol]:
+    """What the rules name, as events: all there is to try where no protocol says what can happen."""
+    symbols: dict[Symbol, None] = {}
+    for node in rules:
+        for pattern in node.machine.patterns:
+            symbols[Symbol(pattern.direction or "?", pattern.label, None, pattern.guards, pattern.gated)] = None
+    return list(symbols)
+
+
+def _is_legal(place: _Place, wanted: Symbol) -> bool:
+    standing, rules = place
+    if not standing.matching(wanted.direction, wanted.label, wanted.partner):
         return False
+    return not rules or not isinstance(rules[0].machine.book.imagine(rules, wanted, helpful=False), int)
 
 
-def _retrace(standing: Standing, came_from: dict[object, tuple[Standing, Symbol] | None]) -> tuple[Symbol, ...]:
+def _retrace(place: _Place, came_from: dict[object, tuple[_Place, Symbol] | None]) -> tuple[Symbol, ...]:
     way: list[Symbol] = []
-    step = came_from[standing.configurations]
+    step = came_from[_key(place)]
     while step is not None:
-        standing, symbol = step
+        place, symbol = step
         way.append(symbol)
-        step = came_from[standing.configurations]
+        step = came_from[_key(place)]
     return tuple(reversed(way))

@@ -1,11 +1,14 @@
 """Where a session stands, with the steps that lead on from there remembered.
 
 A `Standing` is the set of configurations a session can be in: one, unless interleaved parts could take the same
-message. Standings are shared by all sessions of a protocol and linked to each other: `sends` and `receives` map a
-label to the word for the trace and the next standing. A link is made the first time it is needed. From then on a step
-is one dictionary look-up, whatever the protocol; that is the whole secret of the monitor's speed.
+message. Standings are shared by all sessions of a protocol and linked to each other: `sends` and `receives` map a label
+to the word for the trace and the next standing. A link is made the first time it is needed. From then on a step is one
+dictionary look-up, whatever the protocol; that is the whole secret of the monitor's speed.
 
-INVARIANT: `sends` and `receives` hold accepted steps only, and entries never change once made.
+Only steps that the label alone decides are linked: not those with clauses or a gate, and not those that a rule watches,
+which go into `watched_sends` and `watched_receives`.
+
+INVARIANT: links are accepted steps, and entries never change once made.
 """
 
 from __future__ import annotations
@@ -14,15 +17,20 @@ from typing import TYPE_CHECKING
 
 from accord.errors import AccordError, UsageError
 from accord.language.labels import print_word
+from accord.machine.collection import Collection
 from accord.machine.configurations import enter, is_complete, moves
+from accord.machine.guards import UNBOUND, Check, Registers, compile_check
+from accord.machine.tables import Symbol
 
 if TYPE_CHECKING:
     from accord.language.tree import Direction
     from accord.limits import Limits
     from accord.machine.configurations import Configuration
-    from accord.machine.tables import Machine, Symbol
+    from accord.machine.tables import Machine
 
-__all__ = ["Standing", "Standings", "TooManyConfigurationsError"]
+__all__ = ["Links", "OpenStanding", "Standing", "Standings", "TooManyConfigurationsError", "check_partners"]
+
+Links = dict[str, tuple[tuple[str], "Standing"]]
 
 
 class TooManyConfigurationsError(AccordError):
@@ -32,14 +40,26 @@ class TooManyConfigurationsError(AccordError):
 class Standing:
     """A set of configurations. Made by `Standings` only."""
 
-    __slots__ = ("_after", "_allowed", "complete", "configurations", "receives", "sends", "standings")
+    __slots__ = (
+        "_after",
+        "_allowed",
+        "complete",
+        "configurations",
+        "receives",
+        "sends",
+        "standings",
+        "watched_receives",
+        "watched_sends",
+    )
 
     def __init__(self, standings: Standings, configurations: tuple[Configuration, ...]) -> None:
         self.standings = standings
         self.configurations = configurations
         self.complete = any(is_complete(standings.machine, c) for c in configurations)
-        self.sends: dict[str, tuple[tuple[str], Standing]] = {}
-        self.receives: dict[str, tuple[tuple[str], Standing]] = {}
+        self.sends: Links = {}
+        self.receives: Links = {}
+        self.watched_sends: Links = {}
+        self.watched_receives: Links = {}
         self._after: dict[Symbol, frozenset[Configuration]] | None = None
         self._allowed: tuple[str, ...] | None = None
 
@@ -55,62 +75,120 @@ class Standing:
 
     @property
     def after(self) -> dict[Symbol, frozenset[Configuration]]:
-        """For each symbol that can happen now, the configurations it can lead to."""
+        """For each symbol that can happen now, the configurations it can lead to, whatever the data."""
         if self._after is None:
             machine = self.standings.machine
             found: dict[int, set[Configuration]] = {}
             for configuration in self.configurations:
-                for symbol, following in moves(machine, configuration):
+                for symbol, following, _ in moves(machine, configuration):
                     found.setdefault(symbol, set()).add(following)
             self._after = {machine.symbols[s]: frozenset(found[s]) for s in sorted(found)}
         return self._after
 
     @property
     def allowed(self) -> tuple[str, ...]:
-        """The words that are legal now, sorted."""
+        """The words that the protocol allows now, sorted."""
         if self._allowed is None:
             self._allowed = tuple(sorted(symbol.word for symbol in self.after))
         return self._allowed
 
-    def follow(self, direction: Direction, label: str, partner: str | None = None) -> Standing | None:
-        """Where the session stands after an event, or `None` if it is not legal here.
-
-        Raises `UsageError` if the event names no partner and the legal ones differ in theirs, and
-        `TooManyConfigurationsError` if the possibilities exceed the limits.
-        """
-        links = self.sends if direction == "!" else self.receives
-        if partner is None and label in links:
-            return links[label][1]
-        matching = [
+    def matching(self, direction: Direction, label: str, partner: str | None) -> list[Symbol]:
+        """The symbols that an event can be, its data left aside."""
+        return [
             symbol
             for symbol in self.after
             if symbol.direction == direction
             and symbol.label == label
             and (partner is None or symbol.partner is None or symbol.partner == partner)
         ]
+
+    def follow(self, direction: Direction, label: str, partner: str | None = None) -> Standing | None:
+        """Where the session stands after an event, whatever its data; `None` if there is no such step.
+
+        Raises `UsageError` if the event names no partner and the legal ones differ in theirs, and
+        `TooManyConfigurationsError` if the possibilities exceed the limits.
+        """
+        watched = (direction, label) in self.standings.watched
+        if direction == "!":
+            links = self.watched_sends if watched else self.sends
+        else:
+            links = self.watched_receives if watched else self.receives
+        if partner is None and label in links:
+            return links[label][1]
+        matching = self.matching(direction, label, partner)
         if not matching:
             return None
-        named = [symbol.partner for symbol in matching if symbol.partner]
-        if partner is None and len(named) > 1:
-            partners = " or ".join(f"`{name}`" for name in named)
-            keyword = "to" if direction == "!" else "sender"
-            raise UsageError(f"`{print_word(direction, label)}` could be with {partners}; say `{keyword}=`")
+        check_partners(direction, label, partner, matching)
         following = frozenset().union(*(self.after[symbol] for symbol in matching))
         target = self.standings.at(following)
-        if partner is None and self.standings.remembers(self):
+        # INVARIANT: what a guard or a gate decides is never linked.
+        plain = all(symbol.is_plain for symbol in matching)
+        if plain and partner is None and self.standings.may_link(self, target):
             links.setdefault(label, ((print_word(direction, label),), target))
         return target
 
 
+class OpenStanding(Standing):
+    """Where a session stands that has no protocol, only rules: everything may happen and the session may end."""
+
+    __slots__ = ()
+
+    def matching(self, direction: Direction, label: str, partner: str | None) -> list[Symbol]:
+        """Anything can be anything."""
+        del self
+        return [Symbol(direction, label, partner)]
+
+    def follow(self, direction: Direction, label: str, partner: str | None = None) -> Standing:
+        """Here again."""
+        watched = (direction, label) in self.standings.watched
+        if direction == "!":
+            links = self.watched_sends if watched else self.sends
+        else:
+            links = self.watched_receives if watched else self.receives
+        # Labels can be anything too; what is not remembered is only slower.
+        if partner is None and len(links) < self.standings.limits.remembered_standings:
+            links.setdefault(label, ((print_word(direction, label),), self))
+        return self
+
+
+def check_partners(direction: Direction, label: str, partner: str | None, matching: list[Symbol]) -> None:
+    """Raise `UsageError` if an event leaves open which of several partners it is with."""
+    named = sorted({symbol.partner for symbol in matching if symbol.partner})
+    if partner is None and len(named) > 1:
+        partners = " or ".join(f"`{name}`" for name in named)
+        keyword = "to" if direction == "!" else "sender"
+        raise UsageError(f"`{print_word(direction, label)}` could be with {partners}; say `{keyword}=`")
+
+
 class Standings:
-    """All standings of one machine that sessions have come to so far; safe to share between threads."""
+    """All standings of one machine that sessions have come to so far; safe to share between threads.
 
-    __slots__ = ("_known", "limits", "machine", "start")
+    `watched` holds the events that rules of the contract look at; `is_open` is for contracts without a protocol.
+    """
 
-    def __init__(self, machine: Machine, limits: Limits) -> None:
+    __slots__ = ("_known", "checks", "limits", "machine", "registers", "start", "watched")
+
+    def __init__(
+        self,
+        machine: Machine,
+        limits: Limits,
+        watched: frozenset[tuple[Direction, str]] = frozenset(),
+        *,
+        is_open: bool = False,
+    ) -> None:
         self.machine = machine
         self.limits = limits
+        self.watched = watched
+        places = {name: index for index, name in enumerate(machine.registers)}
+        self.checks: list[Check | None] = [
+            None if symbol.is_plain else compile_check(symbol, places, limits.set_members) for symbol in machine.symbols
+        ]
+        self.registers: Registers = tuple(
+            Collection() if name in machine.sets else UNBOUND for name in machine.registers
+        )
         self._known: dict[tuple[Configuration, ...], Standing] = {}
+        if is_open:
+            self._known[((0,),)] = OpenStanding(self, ((0,),))
         self.start = self.at(frozenset({enter(machine, 0)}))
 
     def at(self, configurations: frozenset[Configuration]) -> Standing:
@@ -128,9 +206,15 @@ class Standings:
             return fresh  # still right, only not shared: memory stays bounded
         return self._known.setdefault(key, fresh)
 
-    def remembers(self, standing: Standing) -> bool:
-        """Whether links from this standing may be kept: links from an unshared one would keep others alive."""
-        return self._known.get(standing.configurations) is standing
+    def may_link(self, standing: Standing, target: Standing) -> bool:
+        """Whether a step may be remembered.
+
+        Links from an unshared standing would keep others alive. And where a session holds registers and follows several
+        possibilities, each of them has registers of its own, so the step is more than a move.
+        """
+        if self._known.get(standing.configurations) is not standing:
+            return False
+        return not self.registers or len(standing.configurations) == len(target.configurations) == 1
 
 
 def _describe(configuration: Configuration) -> str:

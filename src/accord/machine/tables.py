@@ -19,9 +19,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from accord.language.clauses import Collect, Guard
+from accord.language.details import print_details
 from accord.language.labels import print_word
 
 if TYPE_CHECKING:
+    from accord.language.clauses import Clause
     from accord.language.tree import Direction
 
 __all__ = ["END_STATE", "Fork", "Machine", "Plain", "State", "Stop", "Symbol"]
@@ -30,21 +33,29 @@ Stop = Literal["end", "pause"] | None
 
 
 class Symbol(NamedTuple):
-    """Something that can happen: a message in a direction, with the partner where the contract names one."""
+    """Something that can happen: a message in a direction; partner, clauses and gate where the contract has them."""
 
     direction: Direction
     label: str
     partner: str | None = None
+    clauses: tuple[Clause, ...] = ()
+    gated: bool = False
 
     @property
     def word(self) -> str:
         """As it is written in a contract."""
-        return print_word(self.direction, self.label, self.partner)
+        return print_word(self.direction, self.label, self.partner) + print_details(self.clauses, self.gated)
 
     @property
-    def sort_key(self) -> tuple[str, str, str]:
-        """The canonical order of symbols: by direction, label, partner."""
-        return (self.direction, self.label, self.partner or "")
+    def is_plain(self) -> bool:
+        """Whether the label alone decides."""
+        return not self.clauses and not self.gated
+
+    @property
+    def sort_key(self) -> tuple[str, str, str, str]:
+        """The canonical order of symbols: by direction, label, partner, and what stands behind."""
+        details = print_details(self.clauses, self.gated) if self.clauses or self.gated else ""
+        return (self.direction, self.label, self.partner or "", details)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +92,18 @@ class Machine:
     def labels(self) -> frozenset[str]:
         """Every label the protocol names."""
         return frozenset(symbol.label for symbol in self.symbols)
+
+    @cached_property
+    def registers(self) -> tuple[str, ...]:
+        """The registers that steps write, sorted; a session holds a value for each."""
+        clauses = [clause for symbol in self.symbols for clause in symbol.clauses]
+        return tuple(sorted({clause.register for clause in clauses if not isinstance(clause, Guard)}))
+
+    @cached_property
+    def sets(self) -> frozenset[str]:
+        """The registers that collect."""
+        clauses = [clause for symbol in self.symbols for clause in symbol.clauses]
+        return frozenset(clause.register for clause in clauses if isinstance(clause, Collect))
 
     @cached_property
     def has_forks(self) -> bool:

@@ -1,7 +1,7 @@
 """Refusals in words: what is wrong, what is allowed, and the shortest way to make the refused action legal.
 
-The sentences are read by people and by models. Labels in them may come from anywhere, so they are clipped and made
-visible before they are quoted.
+The sentences are read by people and by models. Labels and payloads in them may come from anywhere, so they are clipped
+and made visible before they are quoted.
 """
 
 from __future__ import annotations
@@ -10,19 +10,43 @@ from typing import TYPE_CHECKING
 
 from accord.diagnostics import did_you_mean
 from accord.diagnostics.visible import clip
-from accord.language.labels import print_word
 from accord.machine.paths import NOT_DECIDED, shortest_way
+from accord.machine.standing import OpenStanding
+from accord.machine.tables import Symbol
+from accord.monitor.step import allowed_words, standing_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from accord.language.tree import Direction
     from accord.machine.standing import Standing
-    from accord.machine.tables import Symbol
+    from accord.monitor.events import Event
+    from accord.monitor.verdicts import Refusal
 
-__all__ = ["explain_closing", "explain_refusal"]
+__all__ = ["explain"]
 
 _MOST_LISTED = 8
+
+
+def explain(refusal: Refusal) -> str:
+    """A refusal in words."""
+    if refusal.event is None:
+        return _closing(refusal)
+    got = _quote(refusal.event.word)
+    now = _now(refusal)
+    if refusal.rule is not None:
+        machine = refusal.rule.machine
+        rule = f"the rule {_quote(machine.rule.name)} ({_quote(machine.text)})"
+        seen = machine.describe(refusal.rule.state)
+        return f"{got} is refused by {rule}: {seen}.{_way_out(refusal, got)}{now}"
+    standing = standing_of(refusal.situation.place)
+    if refusal.reasons:
+        return f"{got} is refused: {'; or '.join(refusal.reasons)}.{now}"
+    if not standing.after:
+        return f"{got} is not allowed: the session is over and nothing more may happen."
+    way_out = _way_out(refusal, got)
+    if way_out:
+        return f"{got} is not allowed yet.{way_out}{now}"
+    return f"{got} is not allowed{_never(standing, refusal.event)}.{now}"
 
 
 def _quote(word: str) -> str:
@@ -38,14 +62,36 @@ def _list(words: Iterable[str]) -> str:
     return f"{', '.join(quoted[:-1])} or {quoted[-1]}"
 
 
+def _now(refusal: Refusal) -> str:
+    standing = standing_of(refusal.situation.place)
+    if isinstance(standing, OpenStanding):
+        return ""
+    ending = standing.complete and not any(node.owes for node in refusal.situation.rules)
+    words = allowed_words(refusal.situation)
+    options = _list(words) + (" or ending the session" if ending and words else "ending the session" if ending else "")
+    return f" Allowed now: {options or 'nothing'}."
+
+
+def _wanted(event: Event) -> Symbol:
+    return Symbol(event.direction, event.label, event.partner, (), event.by is not None)
+
+
+def _way_out(refusal: Refusal, got: str) -> str:
+    assert refusal.event is not None  # noqa: S101 - closing is explained elsewhere
+    situation = refusal.situation
+    way = shortest_way(standing_of(situation.place), situation.rules, _wanted(refusal.event))
+    if way is None or way == NOT_DECIDED or not way:
+        return ""
+    return f" To make it legal, first {_steps(way)}; then {got} may follow."
+
+
 def _do(symbol: Symbol) -> str:
     """One step of a way, as something to do: the agent sends, and waits for what it receives."""
-    if symbol.direction == "!":
-        return f"send {_quote(symbol.word)}" + (f" to {symbol.partner}" if symbol.partner else "")
-    return f"wait for {_quote(symbol.word)}" + (f" from {symbol.partner}" if symbol.partner else "")
+    verb, preposition = ("send", "to") if symbol.direction == "!" else ("wait for", "from")
+    return f"{verb} {_quote(symbol.word)}" + (f" {preposition} {symbol.partner}" if symbol.partner else "")
 
 
-def _way(way: tuple[Symbol, ...]) -> str:
+def _steps(way: tuple[Symbol, ...]) -> str:
     steps = [_do(symbol) for symbol in way]
     if len(steps) > _MOST_LISTED:
         half = _MOST_LISTED // 2
@@ -53,34 +99,21 @@ def _way(way: tuple[Symbol, ...]) -> str:
     return ", then ".join(steps)
 
 
-def explain_refusal(standing: Standing, direction: Direction, label: str, partner: str | None, reason: str = "") -> str:
-    """Why an event was refused in a standing, and what would make it legal."""
-    got = _quote(print_word(direction, label, partner))
-    allowed = standing.allowed
-    if reason:
-        return f"{got} is refused: {reason}."
-    if not allowed:
-        return f"{got} is not allowed: the session is over and nothing more may happen."
-    now = f"Allowed now: {_list(allowed)}{' or ending the session' if standing.complete else ''}."
-    way = shortest_way(standing, direction, label, partner)
-    if way is None:
-        return f"{got} is not allowed{_never(standing, direction, label)}. {now}"
-    if way == NOT_DECIDED:
-        return f"{got} is not allowed now. {now}"
-    return f"{got} is not allowed yet. To make it legal, first {_way(way)}; then {got} may follow. {now}"
-
-
-def _never(standing: Standing, direction: Direction, label: str) -> str:
+def _never(standing: Standing, event: Event) -> str:
     machine = standing.standings.machine
-    if label not in machine.labels:
-        meant = did_you_mean(label, machine.labels)
+    if event.label not in machine.labels:
+        meant = did_you_mean(event.label, machine.labels)
         hint = f" (did you mean {_quote(meant)}?)" if meant else ""
-        return f": this protocol has no message {_quote(label)}{hint}"
-    if not any(s.label == label and s.direction == direction for s in machine.symbols):
+        return f": this protocol has no message {_quote(event.label)}{hint}"
+    if not any(s.label == event.label and s.direction == event.direction for s in machine.symbols):
         return ": in this protocol it goes the other way"
-    return ": it can no longer happen in this session"
+    way = shortest_way(standing, (), _wanted(event))
+    return " now" if way == NOT_DECIDED else ": it can no longer happen in this session"
 
 
-def explain_closing(standing: Standing) -> str:
-    """Why a session cannot be closed yet."""
-    return f"The session cannot end here: still owed is {_list(standing.allowed)}."
+def _closing(refusal: Refusal) -> str:
+    if refusal.rule is None:
+        return f"The session cannot end here: still owed is {_list(allowed_words(refusal.situation))}."
+    owing = [node for node in refusal.situation.rules if node.owes]
+    rules = "; ".join(f"{_quote(n.machine.rule.name)} ({_quote(n.machine.text)})" for n in owing[:_MOST_LISTED])
+    return f"The session cannot end here: still owed by {rules}."

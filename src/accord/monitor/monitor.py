@@ -21,10 +21,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 from accord.errors import UsageError
-from accord.language.labels import is_name, normalise, parse_word
 from accord.machine.contract import Contract, compile_contract
 from accord.monitor.atomicity import atomic
-from accord.monitor.step import Aside, Event, Mode, close, standing_of, status, step
+from accord.monitor.events import make_event, read_event
+from accord.monitor.step import (
+    Mode,
+    Situation,
+    allowed_words,
+    begin,
+    close,
+    is_over,
+    standing_of,
+    status,
+    step,
+)
 from accord.monitor.verdicts import OK, Blocked, Violation
 
 if TYPE_CHECKING:
@@ -33,13 +43,16 @@ if TYPE_CHECKING:
 
     from accord.canonical import Json
     from accord.language.tree import Direction
+    from accord.machine.rulebook import RuleNodes
+    from accord.machine.taking import Holding
+    from accord.monitor.events import Event
     from accord.monitor.step import Place, Status
     from accord.monitor.verdicts import Verdict
 
 __all__ = ["Monitor"]
 
 
-@atomic("send", "receive", "close", "reset", "_attempt")
+@atomic("send", "receive", "close", "reset", "_attempt", "_situation")
 class Monitor:
     """Watches one session against a protocol.
 
@@ -53,7 +66,7 @@ class Monitor:
         (Ok(), Violation(expected=['?Pong'], got='!Pong'), Blocked('monitor halted after a previous violation'))
     """
 
-    __slots__ = ("_at", "_before", "_contract", "_lock", "_mode", "_name", "_trace")
+    __slots__ = ("_at", "_before", "_contract", "_held", "_lock", "_mode", "_name", "_rules", "_trace")
 
     def __init__(self, contract: str | Path | Contract, *, protocol: str | None = None, mode: Mode = "halt") -> None:
         if mode not in ("halt", "refuse"):
@@ -63,46 +76,95 @@ class Monitor:
         self._contract = contract
         self._name = contract.protocol_name(protocol)
         self._mode: Mode = mode
-        self._at: Place = contract.standings(self._name).start
+        start = begin(contract, self._name)
+        self._at: Place = start.place
+        self._held: Holding = start.holding
+        self._rules: RuleNodes = start.rules
         self._trace: list[str] = []
         # Events before this monitor was restored; `None` if it has seen its session from the start.
         self._before: int | None = None
 
     # -- events --------------------------------------------------------------------------------------------------------
 
-    def send(self, label: str, to: str | None = None) -> Verdict:
+    def send(self, label: str, payload: Mapping[str, object] | None = None, to: str | None = None) -> Verdict:
         """The agent sends a message or calls a tool; `to` names the partner where the contract needs it."""
-        if type(label) is str and to is None:
+        if type(label) is str and to is None and (payload is None or type(payload) is dict):
+            if self._rules:
+                return self._watched_send(label, payload)
             try:
                 word, after = self._at.sends[label]; self._trace += word; self._at = after  # fmt: skip  # noqa: E702
             except KeyError:
                 pass
             else:
                 return OK
-        return self._attempt("!", label, to)
+        return self._attempt("!", label, payload, to, None)
 
-    def receive(self, label: str, sender: str | None = None) -> Verdict:
-        """Something reaches the agent; `sender` names the partner where the contract needs it."""
-        if type(label) is str and sender is None:
+    def receive(
+        self,
+        label: str,
+        payload: Mapping[str, object] | None = None,
+        sender: str | None = None,
+        by: str | None = None,
+    ) -> Verdict:
+        """Something reaches the agent; `by` names the person whose step it is, `sender` the partner."""
+        if type(label) is str and sender is None and by is None and (payload is None or type(payload) is dict):
+            if self._rules:
+                return self._watched_receive(label, payload)
             try:
                 word, after = self._at.receives[label]; self._trace += word; self._at = after  # fmt: skip  # noqa: E702
             except KeyError:
                 pass
             else:
                 return OK
-        return self._attempt("?", label, sender)
+        return self._attempt("?", label, payload, sender, by)
 
-    def peek_send(self, label: str, to: str | None = None) -> Verdict:
+    def _watched_send(self, label: str, payload: Mapping[str, object] | None) -> Verdict:
+        """As `send`, where rules look on: those that watch the label step too, all or none."""
+        watching = self._contract.rules.quick_sends.get(label)
+        if watching is None:
+            try:
+                word, after = self._at.sends[label]; self._trace += word; self._at = after  # fmt: skip  # noqa: E702
+            except KeyError:
+                return self._attempt("!", label, payload, None, None)
+            return OK
+        at, rules = self._at, self._rules
+        link = at.watched_sends.get(label)
+        nodes = _stepped(rules, watching, link[0][0]) if link and watching else None
+        if link is not None and nodes is not None:
+            word, after = link
+            if self._at is at and self._rules is rules: self._trace += word; self._at = after; self._rules = nodes; return OK  # fmt: skip  # noqa: E501, E701, E702
+        return self._attempt("!", label, payload, None, None)
+
+    def _watched_receive(self, label: str, payload: Mapping[str, object] | None) -> Verdict:
+        """As `receive`, where rules look on."""
+        watching = self._contract.rules.quick_receives.get(label)
+        if watching is None:
+            try:
+                word, after = self._at.receives[label]; self._trace += word; self._at = after  # fmt: skip  # noqa: E702
+            except KeyError:
+                return self._attempt("?", label, payload, None, None)
+            return OK
+        at, rules = self._at, self._rules
+        link = at.watched_receives.get(label)
+        nodes = _stepped(rules, watching, link[0][0]) if link and watching else None
+        if link is not None and nodes is not None:
+            word, after = link
+            if self._at is at and self._rules is rules: self._trace += word; self._at = after; self._rules = nodes; return OK  # fmt: skip  # noqa: E501, E701, E702
+        return self._attempt("?", label, payload, None, None)
+
+    def peek_send(self, label: str, payload: Mapping[str, object] | None = None, to: str | None = None) -> Verdict:
         """What `send` would answer; changes nothing."""
-        if type(label) is str and to is None and label in self._at.sends:
-            return OK
-        return self._ask("!", label, to)
+        return self._ask("!", label, payload, to, None)
 
-    def peek_receive(self, label: str, sender: str | None = None) -> Verdict:
+    def peek_receive(
+        self,
+        label: str,
+        payload: Mapping[str, object] | None = None,
+        sender: str | None = None,
+        by: str | None = None,
+    ) -> Verdict:
         """What `receive` would answer; changes nothing."""
-        if type(label) is str and sender is None and label in self._at.receives:
-            return OK
-        return self._ask("?", label, sender)
+        return self._ask("?", label, payload, sender, by)
 
     def close(self) -> Verdict:
         """Nothing more will come: `Ok` if nothing is owed, else a violation that says what is.
@@ -110,25 +172,23 @@ class Monitor:
         Closing is final. Closing again gives the same answer.
         """
         while True:
-            at = self._at
-            after, verdict = self._end(at)
-            if self._at is at: self._at = after; break  # fmt: skip  # noqa: E701, E702
-        return verdict
+            situation = at, held, rules = self._situation()
+            after, verdict = self._end(situation)
+            place = after.place
+            if self._at is at and self._held is held and self._rules is rules: self._at = place; return verdict  # fmt: skip  # noqa: E501, E701, E702
 
     def reset(self) -> None:
         """Start a new session: first state, empty trace."""
-        start = self._contract.standings(self._name).start
+        at, held, rules = begin(self._contract, self._name)
         trace: list[str] = []
-        self._at = start; self._trace = trace; self._before = None  # fmt: skip  # noqa: E702
+        self._at = at; self._held = held; self._rules = rules; self._trace = trace; self._before = None  # fmt: skip  # noqa: E702
 
     # -- questions -----------------------------------------------------------------------------------------------------
 
     def allowed(self) -> list[str]:
         """The words that are legal now, sorted; empty when halted, closed or at the end."""
-        at = self._at
-        if isinstance(at, Aside) and at.phase != "puzzled":
-            return []
-        return list(standing_of(at).allowed)
+        situation = self._situation()
+        return [] if is_over(situation.place) else list(allowed_words(situation))
 
     @property
     def current_state(self) -> int | str:
@@ -137,18 +197,18 @@ class Monitor:
 
     @property
     def is_terminal(self) -> bool:
-        """Whether the session may end here."""
-        return standing_of(self._at).complete
+        """Whether the session may end here: the protocol allows it and no rule owes anything."""
+        return standing_of(self._at).complete and not any(node.owes for node in self._rules)
 
     @property
     def is_halted(self) -> bool:
         """Whether a violation has halted the monitor."""
-        return status(self._at) == "violated"
+        return self.status == "violated"
 
     @property
     def status(self) -> Status:
         """`running`, `complete`, `violated`, `incomplete` or `unrecognised`."""
-        return status(self._at)
+        return status(self._situation())
 
     @property
     def mode(self) -> Mode:
@@ -181,11 +241,14 @@ class Monitor:
         Raises `UsageError` where replay could not restore it; `snapshot` always can.
         """
         at, trace = self._at, self.trace
+        needs = self._contract.needs_more_than_labels
+        if needs:
+            raise UsageError(f"the contract has {needs}, which a trace does not hold; use snapshot()")
         if self._before is not None:
             raise UsageError("this monitor was restored and has not seen the whole trace; use snapshot()")
         if self._mode == "refuse":
             raise UsageError("the trace of a refusing monitor holds refused attempts; use snapshot()")
-        if isinstance(at, Aside) and at.phase in {"complete", "incomplete", "unrecognised"}:
+        if is_over(at) and not self.is_halted:
             raise UsageError("a trace cannot say that the session was closed; use snapshot()")
         return {"trace": trace}
 
@@ -204,10 +267,10 @@ class Monitor:
         monitor = cls(contract, protocol=protocol)
         for index, word in enumerate(trace):
             try:
-                direction, label, partner = parse_word(word)
-            except (ValueError, TypeError) as error:
+                event = read_event(word)
+            except ValueError as error:
                 raise UsageError(f"entry {index} of the trace: {error}") from None
-            monitor._attempt(direction, label, partner)
+            monitor._attempt(event.direction, event.label, None, event.partner, event.by)
         return monitor
 
     def snapshot(self, *, key: bytes | None = None) -> dict[str, Json]:
@@ -218,8 +281,9 @@ class Monitor:
         """
         from accord.monitor import snapshot as snapshots  # noqa: PLC0415 - loaded with its decoder when first needed
 
-        at, seen = self._at, len(self._trace)
-        return snapshots.write(at, self._contract, self._name, self._mode, (self._before or 0) + seen, key)
+        situation, seen = self._situation(), len(self._trace)
+        events = (self._before or 0) + seen
+        return snapshots.write(situation, self._contract, self._name, self._mode, events, key)
 
     @classmethod
     def restore(
@@ -236,9 +300,9 @@ class Monitor:
 
         if not isinstance(contract, Contract):
             contract = compile_contract(contract)
-        place, name, mode, events = snapshots.read(snapshot, contract, key)
+        situation, name, mode, events = snapshots.read(snapshot, contract, key)
         monitor = cls(contract, protocol=name, mode=mode)
-        monitor._at = place
+        monitor._at, monitor._held, monitor._rules = situation
         monitor._before = events
         return monitor
 
@@ -247,45 +311,68 @@ class Monitor:
 
     # -- the slow path -------------------------------------------------------------------------------------------------
 
-    def _event(self, direction: Direction, label: str, partner: str | None) -> Event:
-        if type(label) is not str:
-            raise UsageError(f"a label is a `str`, got `{type(label).__name__}`")
-        if not label:
-            raise UsageError("a label has at least one character")
-        if partner is not None and (type(partner) is not str or not is_name(partner)):
-            raise UsageError(f"a partner is a role name, got {partner!r}")
-        return Event(direction, normalise(label), partner and normalise(partner))
+    def _situation(self) -> Situation:
+        """The session as it stands, all three parts of one moment."""
+        at, held, rules = self._at, self._held, self._rules  # INVARIANT: one line without a call, as for writing
+        return Situation(at, held, rules)
 
-    def _attempt(self, direction: Direction, label: str, partner: str | None) -> Verdict:
-        event = self._event(direction, label, partner)
+    def _attempt(
+        self,
+        direction: Direction,
+        label: str,
+        payload: Mapping[str, object] | None,
+        partner: str | None,
+        by: str | None,
+    ) -> Verdict:
+        event = make_event(direction, label, payload, partner, by)
         word = event.word
         entry = (word,)
         while True:
-            at, trace = self._at, self._trace
+            situation = at, held, rules = self._situation()
+            trace = self._trace
             place = len(trace)
-            after, verdict = self._judge(at, event, place)
-            if self._at is at: self._trace += entry; self._at = after; break  # fmt: skip  # noqa: E701, E702
+            after, verdict = self._judge(situation, event, place)
+            there, holding, nodes = after
+            if self._at is at and self._held is held and self._rules is rules: self._trace += entry; self._at = there; self._held = holding; self._rules = nodes; break  # fmt: skip  # noqa: E501, E701, E702
         if isinstance(verdict, Violation) and (place >= len(trace) or trace[place] is not word):
             return verdict.at_position((self._before or 0) + _index_by_identity(trace, word))
         return verdict
 
-    def _ask(self, direction: Direction, label: str, partner: str | None) -> Verdict:
-        event = self._event(direction, label, partner)
-        return self._judge(self._at, event, len(self._trace))[1]
+    def _ask(
+        self,
+        direction: Direction,
+        label: str,
+        payload: Mapping[str, object] | None,
+        partner: str | None,
+        by: str | None,
+    ) -> Verdict:
+        event = make_event(direction, label, payload, partner, by)
+        return self._judge(self._situation(), event, len(self._trace))[1]
 
-    def _end(self, at: Place) -> tuple[Place, Verdict]:
+    def _end(self, situation: Situation) -> tuple[Situation, Verdict]:
         try:
-            return close(at, (self._before or 0) + len(self._trace))
+            return close(situation, (self._before or 0) + len(self._trace))
         except Exception as error:  # noqa: BLE001 - whatever broke inside, the answer is no
-            return at, Blocked(f"accord failed inside ({error!r})")
+            return situation, Blocked(f"accord failed inside ({error!r})")
 
-    def _judge(self, at: Place, event: Event, place: int) -> tuple[Place, Verdict]:
+    def _judge(self, situation: Situation, event: Event, place: int) -> tuple[Situation, Verdict]:
         try:
-            return step(at, event, self._mode, (self._before or 0) + place)
+            return step(situation, event, self._mode, (self._before or 0) + place)
         except UsageError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever broke inside, the answer is no
-            return at, Blocked(f"accord failed inside ({error!r})")
+            return situation, Blocked(f"accord failed inside ({error!r})")
+
+
+def _stepped(rules: RuleNodes, watching: tuple[int, ...], word: str) -> RuleNodes | None:
+    """The nodes of the rules after an event that all of them have met before; `None` if one has not."""
+    nodes = list(rules)
+    for index in watching:
+        following = nodes[index].links.get(word)
+        if following is None:
+            return None
+        nodes[index] = following
+    return tuple(nodes)
 
 
 def _index_by_identity(trace: list[str], word: str) -> int:

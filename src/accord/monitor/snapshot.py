@@ -15,8 +15,14 @@ import msgspec
 
 from accord.canonical import encode
 from accord.errors import UsageError
-from accord.machine.tables import Fork
-from accord.monitor.step import Aside, Mode, Phase, puzzled, standing_of
+from accord.machine.rule_forms import RuleState
+from accord.monitor.holdings import (
+    configuration_from_json,
+    configuration_to_json,
+    holding_from_json,
+    holding_to_json,
+)
+from accord.monitor.step import Aside, Mode, Phase, Situation, place_at, standing_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,8 +30,8 @@ if TYPE_CHECKING:
     from accord.canonical import Json
     from accord.machine.configurations import Configuration
     from accord.machine.contract import Contract
+    from accord.machine.rulebook import RuleNodes
     from accord.machine.standing import Standings
-    from accord.machine.tables import Machine
     from accord.monitor.step import Place
 
 __all__ = ["FORMAT", "VERSION", "read", "write"]
@@ -43,6 +49,8 @@ class _Record(msgspec.Struct, forbid_unknown_fields=True):
     phase: Phase
     configurations: list[list[object]]
     events: Annotated[int, msgspec.Meta(ge=0)]
+    holding: object = None
+    rules: list[tuple[int, list[int], int]] = []
 
 
 # Made once, while the module is imported: making it is not safe when several threads do it at the same time.
@@ -56,15 +64,11 @@ def _seal(data: bytes, key: bytes | None) -> str:
 
 
 def write(
-    place: Place,
-    contract: Contract,
-    protocol: str | None,
-    mode: Mode,
-    events: int,
-    key: bytes | None,
+    situation: Situation, contract: Contract, protocol: str | None, mode: Mode, events: int, key: bytes | None
 ) -> dict[str, Json]:
     """The snapshot of a session."""
     _check_key(key)
+    place, holding, rules = situation
     body: dict[str, Json] = {
         "format": FORMAT,
         "version": VERSION,
@@ -72,16 +76,20 @@ def write(
         "protocol": protocol,
         "mode": mode,
         "phase": place.phase if isinstance(place, Aside) else "running",
-        "configurations": [_to_json(c) for c in standing_of(place).configurations],
+        "configurations": [configuration_to_json(c) for c in standing_of(place).configurations],
         "events": events,
     }
+    if holding:
+        body["holding"] = holding_to_json(holding)
+    if rules:
+        body["rules"] = [[node.state.called, list(node.state.counts), node.state.extra] for node in rules]
     return {**body, "checksum": _seal(encode(body), key)}
 
 
 def read(
     snapshot: Mapping[str, object] | str | bytes, contract: Contract, key: bytes | None
-) -> tuple[Place, str | None, Mode, int]:
-    """Place, protocol, mode and number of events of a snapshot; `UsageError` if anything about it is wrong."""
+) -> tuple[Situation, str | None, Mode, int]:
+    """Situation, protocol, mode and number of events of a snapshot; `UsageError` if anything about it is wrong."""
     _check_key(key)
     body = _decode(snapshot)
     checksum = body.pop("checksum", None)
@@ -98,12 +106,27 @@ def read(
         )
     standings = contract.standings(record.protocol)
     standing = standings.at(_configurations(record.configurations, standings))
-    place: Place = standing
-    if record.phase == "puzzled":
-        place = puzzled(standing)
-    elif record.phase != "running":
+    holding = holding_from_json(record.holding, standing)
+    rules = _rules(record.rules, contract)
+    place: Place
+    if record.phase in {"running", "puzzled"}:
+        place = place_at(standing, rules, puzzled=record.phase == "puzzled")
+    else:
         place = Aside(standing, record.phase)
-    return place, record.protocol, record.mode, record.events
+    return Situation(place, holding, rules), record.protocol, record.mode, record.events
+
+
+def _rules(states: list[tuple[int, list[int], int]], contract: Contract) -> RuleNodes:
+    machines = contract.rules.machines
+    if len(states) != len(machines):
+        raise UsageError("the snapshot is damaged: it has other rules than the contract")
+    nodes = []
+    for (called, counts, extra), machine in zip(states, machines, strict=True):
+        fits = len(counts) == len(machine.atoms) and min([called, extra, *counts]) >= 0
+        if not fits or max([called, extra, *counts]) >= 1 << 62:
+            raise UsageError(f'the snapshot is damaged: rule "{machine.rule.name}" cannot be in that state')
+        nodes.append(machine.node(RuleState(called, tuple(counts), extra)))
+    return tuple(nodes)
 
 
 def _check_key(key: bytes | None) -> None:
@@ -142,32 +165,9 @@ def _check_seal(body: dict[str, Json], checksum: object, key: bytes | None) -> b
     return data
 
 
-def _to_json(configuration: Configuration) -> Json:
-    if len(configuration) == 1:
-        return [configuration[0]]
-    join, parts = configuration
-    return [join, [_to_json(part) for part in parts]]
-
-
 def _configurations(values: list[list[object]], standings: Standings) -> frozenset[Configuration]:
     if not values or len(values) > standings.limits.configurations:
         raise UsageError("the snapshot is damaged: it says nowhere where the session stands")
-    return frozenset(_from_json(value, standings.machine, 0, standings.limits.interleaving_depth) for value in values)
-
-
-def _from_json(value: object, machine: Machine, depth: int, most: int) -> Configuration:
-    """A configuration whose every number is known to be a state; the checksum may be right and the numbers wrong."""
-    damaged = UsageError("the snapshot is damaged: it names no place of this contract")
-    if depth > most or not isinstance(value, list | tuple) or len(value) not in {1, 2}:
-        raise damaged
-    number = value[0]
-    if type(number) is not int or not 0 <= number < len(machine.states):
-        raise damaged
-    if len(value) == 1:
-        return (number,)
-    parts = value[1]
-    if not isinstance(parts, list | tuple) or not parts:
-        raise damaged
-    if not any(isinstance(state, Fork) and state.join == number for state in machine.states):
-        raise damaged
-    return (number, tuple(sorted(_from_json(part, machine, depth + 1, most) for part in parts)))
+    return frozenset(
+        configuration_from_json(value, standings.machine, standings.limits.interleaving_depth) for value in values
+    )

@@ -1,8 +1,9 @@
 """One step of a session, as a pure function: where it was and what happens, to where it is and the verdict.
 
-A session is either at a `Standing` of its machine, running, or `Aside`: halted, closed, or waiting for a word that
-can be recognised. Both offer `sends` and `receives`, so the monitor's fast path need not know which it has: a session
-that accepts nothing has empty ones.
+A session's `Situation` is three things: its place, what it holds (registers), and the nodes of its rules. The place is
+a `Standing` of its machine if it is simply running; else it is `Aside`: halted, closed, waiting for a word that can be
+recognised, or on the alert because a rule must see whatever comes next. Both kinds of place offer `sends` and
+`receives`, so the monitor's fast path need not know which it has: what must be looked at more closely is not in there.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from accord.language.labels import print_word
-from accord.machine.standing import Standing, TooManyConfigurationsError
+from accord.machine.standing import OpenStanding, Standing, TooManyConfigurationsError
+from accord.machine.taking import Refused, Taken, take
+from accord.monitor.events import NO_PAYLOAD
 from accord.monitor.verdicts import (
     CLOSING,
     OK,
@@ -23,10 +25,29 @@ from accord.monitor.verdicts import (
 )
 
 if TYPE_CHECKING:
-    from accord.language.tree import Direction
+    from accord.machine.contract import Contract
+    from accord.machine.rulebook import RuleNodes
+    from accord.machine.standing import Links
+    from accord.machine.taking import Holding
+    from accord.monitor.events import Event
     from accord.monitor.verdicts import Verdict
 
-__all__ = ["Aside", "Event", "Mode", "Phase", "Place", "Status", "close", "status", "step"]
+__all__ = [
+    "Aside",
+    "Mode",
+    "Phase",
+    "Place",
+    "Situation",
+    "Status",
+    "allowed_words",
+    "begin",
+    "close",
+    "is_over",
+    "place_at",
+    "standing_of",
+    "status",
+    "step",
+]
 
 Mode = Literal["halt", "refuse"]
 Status = Literal["running", "complete", "violated", "incomplete", "unrecognised"]
@@ -35,42 +56,38 @@ Phase = Literal["running", "puzzled", "violated", "complete", "incomplete", "unr
 HALTED = Blocked("monitor halted after a previous violation")
 CLOSED = Blocked("the session is closed")
 
-_Links = dict[str, tuple[tuple[str], Standing]]
-
-
-class Event(NamedTuple):
-    """Something that is said to happen."""
-
-    direction: Direction
-    label: str
-    partner: str | None = None
-
-    @property
-    def word(self) -> str:
-        """As it stands in a trace."""
-        return print_word(self.direction, self.label, self.partner)
-
 
 @dataclass(frozen=True, slots=True)
 class Aside:
-    """A session that is not simply running.
+    """A place that is not simply a standing.
 
-    `puzzled`: the last word was not recognised; everything else is as in `standing`. `violated`: halted. `complete`,
-    `incomplete`, `unrecognised`: closed, with that outcome.
+    `running`: a rule must see the next event, so some links are missing. `puzzled`: the last word was not recognised.
+    `violated`: halted. `complete`, `incomplete`, `unrecognised`: closed, with that outcome.
     """
 
     standing: Standing
     phase: Phase
-    sends: _Links = field(default_factory=dict)
-    receives: _Links = field(default_factory=dict)
+    sends: Links = field(default_factory=dict)
+    receives: Links = field(default_factory=dict)
+    watched_sends: Links = field(default_factory=dict)
+    watched_receives: Links = field(default_factory=dict)
 
 
 Place = Standing | Aside
 
 
-def puzzled(standing: Standing) -> Aside:
-    """The session waits for a word that can be recognised."""
-    return Aside(standing, "puzzled", standing.sends, standing.receives)
+class Situation(NamedTuple):
+    """Everything there is to know about a session."""
+
+    place: Place
+    holding: Holding
+    rules: RuleNodes
+
+
+def begin(contract: Contract, protocol: str | None) -> Situation:
+    """A session that has just begun."""
+    standings = contract.standings(protocol)
+    return Situation(standings.start, standings.registers, contract.rules.start)
 
 
 def standing_of(place: Place) -> Standing:
@@ -78,57 +95,125 @@ def standing_of(place: Place) -> Standing:
     return place if isinstance(place, Standing) else place.standing
 
 
-def status(place: Place) -> Status:
+def place_at(standing: Standing, rules: RuleNodes, *, puzzled: bool = False) -> Place:
+    """The place of a running session: its standing, without the links that something has to look at first."""
+    sending = any(node.armed("!") for node in rules)
+    receiving = any(node.armed("?") for node in rules)
+    if not (puzzled or sending or receiving):
+        return standing
+    return Aside(
+        standing,
+        "puzzled" if puzzled else "running",
+        {} if sending else standing.sends,
+        {} if receiving else standing.receives,
+    )
+
+
+def is_over(place: Place) -> bool:
+    """Whether the session accepts nothing any more."""
+    return isinstance(place, Aside) and place.phase not in {"running", "puzzled"}
+
+
+def status(situation: Situation) -> Status:
     """The session's status."""
-    if isinstance(place, Aside) and place.phase not in {"running", "puzzled"}:
+    place = situation.place
+    if isinstance(place, Aside) and is_over(place):
         return place.phase  # type: ignore[return-value] # the two others are excluded
-    return "complete" if standing_of(place).complete else "running"
+    return "complete" if _is_complete(situation) else "running"
 
 
-def step(place: Place, event: Event, mode: Mode, position: int | None = None) -> tuple[Place, Verdict]:
+def _is_complete(situation: Situation) -> bool:
+    return standing_of(situation.place).complete and not any(node.owes for node in situation.rules)
+
+
+def allowed_words(situation: Situation) -> tuple[str, ...]:
+    """The words that are legal now, sorted: what the protocol allows and no rule is certain to refuse."""
+    standing = standing_of(situation.place)
+    if not situation.rules or isinstance(standing, OpenStanding):
+        return standing.allowed
+    book = situation.rules[0].machine.book
+    return tuple(
+        sorted(
+            symbol.word
+            for symbol in standing.after
+            if not isinstance(book.imagine(situation.rules, symbol, helpful=False), int)
+        )
+    )
+
+
+def step(situation: Situation, event: Event, mode: Mode, position: int | None = None) -> tuple[Situation, Verdict]:
     """Where a session is after an event, and the verdict on it; `position` is where the event stands in the trace.
 
-    Raises `UsageError` if the event leaves open which partner it is with.
+    Raises `UsageError` if the event leaves open which partner it is with, or holds what is no payload.
     """
-    if isinstance(place, Aside) and place.phase != "puzzled":
-        return place, HALTED if place.phase == "violated" else CLOSED
+    place, holding, rules = situation
+    if is_over(place):
+        return situation, HALTED if status(situation) == "violated" else CLOSED
     standing = standing_of(place)
-    reason = ""
-    try:
-        after = standing.follow(*event)
-    except TooManyConfigurationsError as error:
-        after, reason = None, str(error)
-    if after is not None:
-        return after, OK
-    if event.label == UNRECOGNIZED and not reason:
+    taken = _take(standing, holding, event)
+    named = bool(rules) and event.label in rules[0].machine.book.labels
+    unknown = isinstance(standing, OpenStanding) or (isinstance(taken, Refused) and not taken.reasons)
+    if event.label == UNRECOGNIZED and unknown and not named:
         direction: Literal["send", "receive"] = "send" if event.direction == "!" else "receive"
-        return puzzled(standing), Unrecognized(standing.allowed, direction)
-    refused = place if mode == "refuse" else Aside(standing, "violated")
-    return refused, violation(Refusal(standing, *event, reason), event.word, position)
+        puzzled = situation._replace(place=place_at(standing, rules, puzzled=True))
+        return puzzled, Unrecognized(allowed_words(situation), direction)
+    if isinstance(taken, Refused):
+        return _refuse(situation, Refusal(situation, _bare(event), taken.reasons), mode, position)
+    after = rules
+    if rules:
+        result = rules[0].machine.book.advance(rules, event.direction, event.label, event.payload, event.by)
+        if isinstance(result, int):
+            return _refuse(situation, Refusal(situation, _bare(event), rule=rules[result]), mode, position)
+        after = result
+    return Situation(place_at(taken.standing, after) if rules else taken.standing, taken.holding, after), OK
 
 
-def close(place: Place, position: int | None = None) -> tuple[Place, Verdict]:
+def _bare(event: Event) -> Event:
+    """The event without its payload, which belongs to the caller and may change."""
+    return event._replace(payload=NO_PAYLOAD)
+
+
+def _take(standing: Standing, holding: Holding, event: Event) -> Taken | Refused:
+    try:
+        return take(standing, holding, *event)
+    except TooManyConfigurationsError as error:
+        return Refused((str(error),))
+
+
+def _refuse(situation: Situation, refusal: Refusal, mode: Mode, position: int | None) -> tuple[Situation, Verdict]:
+    verdict = violation(refusal, position)
+    if mode == "refuse":
+        return situation, verdict
+    return situation._replace(place=Aside(standing_of(situation.place), "violated")), verdict
+
+
+def close(situation: Situation, position: int | None = None) -> tuple[Situation, Verdict]:
     """A session that is told that nothing more will come; closing is final in both modes."""
+    place = situation.place
     standing = standing_of(place)
     if isinstance(place, Aside):
         if place.phase == "violated":
-            return place, HALTED
+            return situation, HALTED
         if place.phase in {"puzzled", "unrecognised"}:
-            return Aside(standing, "unrecognised"), Unrecognized(standing.allowed, "receive")
-    if standing.complete:
-        return Aside(standing, "complete"), OK
-    return Aside(standing, "incomplete"), violation(Refusal(standing, None), CLOSING, position)
+            closed = situation._replace(place=Aside(standing, "unrecognised"))
+            return closed, Unrecognized(allowed_words(situation), "receive")
+    if _is_complete(situation):
+        return situation._replace(place=Aside(standing, "complete")), OK
+    owing = next((node for node in situation.rules if node.owes), None) if standing.complete else None
+    verdict = violation(Refusal(situation, None, rule=owing), position)
+    return situation._replace(place=Aside(standing, "incomplete")), verdict
 
 
-def violation(refusal: Refusal, got: str, position: int | None) -> Violation:
+def violation(refusal: Refusal, position: int | None) -> Violation:
     """A refusal as the caller sees it."""
-    standing = refusal.standing
+    standing = standing_of(refusal.situation.place)
     name = standing.standings.machine.name
+    protocol = f"protocol {name}" if name else "protocol"
     return Violation(
-        standing.allowed,
-        got,
+        allowed_words(refusal.situation),
+        CLOSING if refusal.event is None else refusal.event.word,
         contract=name or "",
-        clause=f"protocol {name}" if name else "protocol",
+        clause=protocol if refusal.rule is None else f'rule "{refusal.rule.machine.rule.name}"',
         state=standing.number,
         position=position,
         _refusal=refusal,

@@ -9,13 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from accord.monitor.explain import explain_closing, explain_refusal
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from accord.language.tree import Direction
-    from accord.machine.standing import Standing
+    from accord.machine.rules import RuleNode
+    from accord.monitor.events import Event
+    from accord.monitor.step import Situation
 
 __all__ = [
     "CLOSING",
@@ -60,13 +59,16 @@ class Blocked:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Where and why an event was refused: what a violation explains itself from."""
+    """Where and why an event was refused: what a violation explains itself from.
 
-    standing: Standing
-    direction: Direction | None  # None for closing
-    label: str = ""
-    partner: str | None = None
-    reason: str = ""
+    `event` is `None` for closing; `rule` is the rule that refused, `None` if the protocol did; `reasons` say why, where
+    the label was right and the data was not.
+    """
+
+    situation: Situation
+    event: Event | None
+    reasons: tuple[str, ...] = ()
+    rule: RuleNode | None = None
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False, eq=False)
@@ -151,9 +153,9 @@ class Violation:
             return f"`{self.got}` is not allowed now; allowed is {expected}."
         if isinstance(refusal, str):
             return refusal
-        if refusal.direction is None:
-            return explain_closing(refusal.standing)
-        return explain_refusal(refusal.standing, refusal.direction, refusal.label, refusal.partner, refusal.reason)
+        from accord.monitor.explain import explain  # noqa: PLC0415 - loaded when somebody asks
+
+        return explain(refusal)
 
     def to_dict(self) -> dict[str, object]:
         """Everything it knows, as plain values."""

@@ -17,15 +17,28 @@ there at all, the end. The stack is the continuation and the environment in one:
 
 A place *unfolds*, without an event, into the places it amounts to (a choice into its branches, a
 loop into its body), and an action on top *takes* an event. An interleaving takes any event that one
-of its parts takes, and unfolds into what follows it once every part may end. A *state* is the set
-of all places that the events so far can have led to; if none is left, the event is refused.
+of its parts takes, and unfolds into what follows it once every part may end.
+
+A *possibility* is a place together with what the registers hold there. A *state* is the set of all
+possibilities that the events so far can have led to. An action is *enabled* if its clauses, read from
+left to right, hold for what the event carries, and if a person made it where it is gated; what it
+binds is bound in the possibility it leads to and nowhere else. The event is refused if no possibility
+is left, and also if in any one of them it could be either of two branches of one choice. That two
+parts could take it is another matter: there both are followed, as are a part and what comes after
+the interleaving.
+
+Rules look at no place. They are judged on the whole list of accepted events, from the first one on,
+every time. The protocol is asked first, then the rules in their order; the first to refuse is named,
+and a refused event leaves no trace in places, registers or history.
 
 A jump pops before it goes on, so no stack outgrows the tree and a protocol has finitely many
-places. Every search here keeps the set of places it has seen and so comes to its end, even on a
-tree that the checks would refuse, such as `rec X.X`.
+places (though not possibilities: registers hold what the world sends). Every search here is one
+through places; it keeps the set of those it has seen and so comes to its end, even on a tree that
+the checks would refuse, such as `rec X.X`.
 
-Files: `places` says which events are legal, `closing` when a session may stop, `words` how an
-action is written, `session` gives verdicts.
+Files: `places` says which events are legal, `data` what they may carry, `closing` when a session may
+stop, `rules` what the history permits and requires, `words` how an action is written, `session`
+gives verdicts.
 
 Example:
     >>> from accord.language.tree import Action, Choice, Recursion, Variable, sequence
@@ -35,7 +48,7 @@ Example:
     >>> session.send("Ask").kind, session.receive("Retry").kind, session.allowed()
     ('ok', 'ok', ['!Ask'])
     >>> session.receive("Answer")
-    Verdict(kind='violation', expected=('!Ask',))
+    Verdict(kind='violation', expected=('!Ask',), clause='protocol')
 """
 
 from accord.semantics.closing import is_complete

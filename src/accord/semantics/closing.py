@@ -8,6 +8,8 @@ The parts of an interleaving are judged one by one by the same two sentences, "e
 end of the part. If all of them may end, what follows the interleaving is judged instead. If some
 may end and the others stand between rounds, what follows will never be reached, and the whole
 stands between rounds.
+
+What can be reached is a question about the text alone: guards and gates are taken to be passable.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ __all__ = ["is_complete"]
 
 def is_complete(state: State) -> bool:
     """Whether the session may be closed here."""
-    return any(may_stop(place) for place in state)
+    return any(may_stop(place) for place, _ in state)
 
 
 def may_stop(place: Place) -> bool:
@@ -72,5 +74,5 @@ def can_end(place: Place) -> bool:
                 todo.append(rest)
         else:
             todo.extend(unfold(now, rest))
-            todo.extend(after for _, after in take(now, rest))
+            todo.extend(after for _, _, after in take(now, rest))
     return False

@@ -1,17 +1,18 @@
 """Places: what is left to do, and which events may come next.
 
 The package docstring has the theory. Two relations say everything: `unfold`, which needs no event,
-and `take`, which consumes one. All else here follows them.
+and `take`, which consumes one. All else here follows them. Neither knows of data: whether an action
+is *enabled*, given what an event carries and what the registers hold, is asked at the end.
 
 The tree is taken to be checked: variables are bound, labels are in Unicode normal form C.
 """
 
 from __future__ import annotations
 
-import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from accord.language.clauses import Collect
 from accord.language.tree import (
     Action,
     Choice,
@@ -23,14 +24,18 @@ from accord.language.tree import (
     Sequence,
     Variable,
 )
+from accord.semantics.data import EMPTY_SET, Registers, accept, happening
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from accord.semantics.data import Event
 
 __all__ = [
     "Beside",
     "Inside",
     "Place",
+    "Possibility",
     "State",
     "may_end",
     "moves",
@@ -58,7 +63,11 @@ class Beside:
 
 Frame: TypeAlias = Protocol | Inside | Beside
 Place: TypeAlias = tuple[Frame, ...]
-State: TypeAlias = frozenset[Place]
+Possibility: TypeAlias = tuple[Place, Registers]
+State: TypeAlias = frozenset[Possibility]
+
+# The way down to an action: the interleavings it is in, and the number of the part in each.
+Point: TypeAlias = tuple[tuple[Place, int], ...]
 
 OVER: Place = ()
 
@@ -90,15 +99,21 @@ def unfold(now: Frame, rest: Place) -> Iterator[Place]:
             return
 
 
-def take(now: Frame, rest: Place) -> Iterator[tuple[Action, Place]]:
-    """The actions that `now` itself can make, each with the place it leads to."""
+def take(now: Frame, rest: Place) -> Iterator[tuple[Point, Action, Place]]:
+    """The actions that `now` itself can make: at which point, and the place each leads to.
+
+    A stack without an event leads to one choice at most, for a branch begins with an action or
+    ends. So the way down to the stack tells the point: actions with the same way are branches of
+    one choice.
+    """
     match now:
         case Action():
-            yield now, rest
+            yield (), now, rest
         case Beside(parts=parts):
             for i, part in enumerate(parts):
-                for action, after in choices(part):
-                    yield action, (beside((*parts[:i], after, *parts[i + 1 :])), *rest)
+                for point, action, after in choices(part):
+                    way = (((now, *rest), i), *point)
+                    yield way, action, (beside((*parts[:i], after, *parts[i + 1 :])), *rest)
         case _:
             return
 
@@ -141,8 +156,8 @@ def may_end(place: Place) -> bool:
     return OVER in unfolded(place)
 
 
-def choices(place: Place) -> Iterator[tuple[Action, Place]]:
-    """The actions that are legal at a place, each with a place it leads to."""
+def choices(place: Place) -> Iterator[tuple[Point, Action, Place]]:
+    """The actions that can be next at a place, whatever they carry."""
     for here in unfolded(place):
         if here != OVER:
             yield from take(here[0], here[1:])
@@ -152,31 +167,58 @@ def choices(place: Place) -> Iterator[tuple[Action, Place]]:
 
 
 def start(protocol: Protocol) -> State:
-    """The state before the first event."""
-    return frozenset({(protocol,)})
+    """The state before the first event: sets are empty, all other registers are unbound."""
+    sets: set[str] = set()
+    todo = [protocol]
+    while todo:
+        node = todo.pop()
+        todo.extend(node.children())
+        if isinstance(node, Action):
+            sets.update(clause.register for clause in node.clauses if isinstance(clause, Collect))
+    return frozenset({((protocol,), frozenset((name, EMPTY_SET) for name in sets))})
 
 
 def moves(state: State) -> frozenset[Action]:
-    """The actions that are legal now."""
-    return frozenset(action for place in state for action, _ in choices(place))
+    """The actions that can be next, whatever they carry and whoever makes them."""
+    return frozenset(action for place, _ in state for _, action, _ in choices(place))
 
 
-def step(state: State, direction: Direction, label: str, partner: str | None = None) -> State:
+def step(
+    state: State,
+    direction: Direction,
+    label: str,
+    partner: str | None = None,
+    payload: Mapping[str, object] | None = None,
+    by: str | None = None,
+) -> State:
     """All possibilities after an event; none if it is refused.
 
     A step that names no partner matches any, and so does an event that names none, unless that
-    leaves open which of several named partners is meant: then it is a `ValueError`.
+    leaves open which of several named partners is meant: then it is a `ValueError`. An event that
+    two branches of one choice could take is refused.
     """
-    label = unicodedata.normalize("NFC", label)
-    partner = partner and unicodedata.normalize("NFC", partner)
-    taken = [
-        (action, after)
-        for place in state
-        for action, after in choices(place)
-        if (action.direction, action.label) == (direction, label)
-        and (partner is None or action.partner in {None, partner})
-    ]
-    partners = {action.partner for action, _ in taken} - {None}
-    if partner is None and len(partners) > 1:
+    event = happening(direction, label, partner, payload, by)
+    ways = [list(enabled(possibility, event)) for possibility in state]
+    partners = {action.partner for way in ways for _, action, _ in way} - {None}
+    if event.partner is None and len(partners) > 1:
         raise ValueError(f"`{direction}{label}` could be with any of {sorted(map(str, partners))}")
-    return frozenset(after for _, after in taken)
+    for way in ways:
+        points = [point for point, _, _ in way]
+        if len(points) > len(set(points)):
+            return frozenset()
+    return frozenset(after for way in ways for _, _, after in way)
+
+
+def enabled(possibility: Possibility, event: Event) -> Iterator[tuple[Point, Action, Possibility]]:
+    """The actions that can take this event, each with the possibility it leads to."""
+    place, registers = possibility
+    for point, action, after in choices(place):
+        if (action.direction, action.label) != (event.direction, event.label):
+            continue
+        if event.partner is not None and action.partner not in {None, event.partner}:
+            continue
+        if action.gated and event.by is None:
+            continue
+        kept = accept(action.clauses, event.payload, registers)
+        if kept is not None:
+            yield point, action, (after, kept)

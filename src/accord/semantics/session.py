@@ -10,16 +10,25 @@ from typing import TYPE_CHECKING, Literal
 
 from accord.language.tree import RECEIVE, SEND
 from accord.semantics.closing import is_complete
+from accord.semantics.data import happening
 from accord.semantics.places import moves, start, step
+from accord.semantics.rules import names, owes, refuses, surely_refuses
 from accord.semantics.words import word
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from accord.language.rules import Rule
     from accord.language.tree import Direction, Protocol
+    from accord.semantics.rules import History
 
 __all__ = ["Session", "Verdict"]
 
 # "Whoever turned traffic into labels could not decide about this one."
 UNRECOGNIZED = "Unrecognized"
+
+# The clause that refused, where it is no rule.
+PROTOCOL = "protocol"
 
 Kind = Literal["ok", "violation", "blocked", "unrecognized"]
 Mode = Literal["halt", "refuse"]
@@ -28,75 +37,108 @@ Status = Literal["running", "complete", "violated", "incomplete", "unrecognised"
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The answer to one event; `expected` are the words that would have been right."""
+    """The answer to one event.
+
+    `expected` are the words that would have been right. `clause` tells who refused: `protocol`, or the name of a rule.
+    """
 
     kind: Kind
     expected: tuple[str, ...] = ()
+    clause: str = ""
 
 
 class Session:
-    """One run of a protocol.
+    """One run of a protocol under rules, or of rules alone.
 
     After a violation, mode `halt` blocks everything; mode `refuse` goes on as if the attempt had
     not been made.
     """
 
-    def __init__(self, protocol: Protocol, mode: Mode = "halt") -> None:
+    def __init__(self, protocol: Protocol | None, mode: Mode = "halt", rules: Iterable[Rule] = ()) -> None:
         if mode not in {"halt", "refuse"}:
             raise ValueError(f"mode is `halt` or `refuse`, not `{mode}`")
         self._mode = mode
-        self._state = start(protocol)
+        self._rules = tuple(rules)
+        self._state = None if protocol is None else start(protocol)
+        self._history: History = ()  # the accepted events
         self._last_was_unrecognized = False
         self._closing: Verdict | None = None
         self._final: Status | None = None
 
-    def send(self, label: str, to: str | None = None) -> Verdict:
+    def send(self, label: str, payload: Mapping[str, object] | None = None, to: str | None = None) -> Verdict:
         """The agent emits `label`."""
-        return self._event(SEND, label, to)
+        return self._event(SEND, label, payload, to, None)
 
-    def receive(self, label: str, sender: str | None = None) -> Verdict:
-        """`label` reaches the agent."""
-        return self._event(RECEIVE, label, sender)
+    def receive(
+        self,
+        label: str,
+        payload: Mapping[str, object] | None = None,
+        sender: str | None = None,
+        by: str | None = None,
+    ) -> Verdict:
+        """`label` reaches the agent; `by` is the person who made it happen."""
+        return self._event(RECEIVE, label, payload, sender, by)
 
-    def _event(self, direction: Direction, label: str, partner: str | None) -> Verdict:
+    def _event(
+        self,
+        direction: Direction,
+        label: str,
+        payload: Mapping[str, object] | None,
+        partner: str | None,
+        by: str | None,
+    ) -> Verdict:
         if self._final is not None:
             return Verdict("blocked")
-        after = step(self._state, direction, label, partner)
-        if after:
-            self._state = after
-            self._last_was_unrecognized = False
-            return Verdict("ok")
-        expected = tuple(self.allowed())
-        if label == UNRECOGNIZED:
+        event = happening(direction, label, partner, payload, by)
+        after = None if self._state is None else step(self._state, direction, label, partner, payload, by)
+        if event.label == UNRECOGNIZED and not after and not any(names(rule, UNRECOGNIZED) for rule in self._rules):
             self._last_was_unrecognized = True
-            return Verdict("unrecognized", expected)
-        if self._mode == "halt":
-            self._final = "violated"
-        return Verdict("violation", expected)
+            return Verdict("unrecognized", tuple(self.allowed()))
+        clauses = [PROTOCOL] if self._state is not None and not after else []
+        clauses += [rule.name for rule in self._rules if refuses(rule, self._history, event)]
+        if clauses:
+            expected = tuple(self.allowed())
+            if self._mode == "halt":
+                self._final = "violated"
+            return Verdict("violation", expected, clauses[0])
+        self._state = after
+        self._history = (*self._history, event)
+        self._last_was_unrecognized = False
+        return Verdict("ok")
 
     def close(self) -> Verdict:
         """Nothing more will come. This is final; to ask again gives the same answer."""
         if self._final == "violated":
             return Verdict("blocked")
         if self._closing is None:
-            expected = tuple(self.allowed())
+            expected, owing = tuple(self.allowed()), self._owing()
             if self._last_was_unrecognized:
                 self._closing, self._final = Verdict("unrecognized", expected), "unrecognised"
-            elif is_complete(self._state):
+            elif not owing:
                 self._closing, self._final = Verdict("ok"), "complete"
             else:
-                self._closing, self._final = Verdict("violation", expected), "incomplete"
+                self._closing, self._final = Verdict("violation", expected, owing[0]), "incomplete"
         return self._closing
+
+    def _owing(self) -> list[str]:
+        """The clauses that do not let the session close now."""
+        protocol = [PROTOCOL] if self._state is not None and not is_complete(self._state) else []
+        return protocol + [rule.name for rule in self._rules if owes(rule, self._history)]
 
     @property
     def status(self) -> Status:
         """How the session stands, or how it stopped."""
         if self._final is not None:
             return self._final
-        return "complete" if is_complete(self._state) else "running"
+        return "running" if self._owing() else "complete"
 
     def allowed(self) -> list[str]:
-        """The words that are legal now; none once the session has stopped."""
-        if self._final is not None:
+        """The words that the protocol offers and that no rule is sure to refuse; none once the session has stopped."""
+        if self._final is not None or self._state is None:
             return []
-        return sorted({word(action) for action in moves(self._state)})
+        offered = {
+            action
+            for action in moves(self._state)
+            if not any(surely_refuses(rule, self._history, action) for rule in self._rules)
+        }
+        return sorted({word(action) for action in offered})

@@ -1,4 +1,4 @@
-"""Words: an action as one writes it, `!Ask`, `B?reply`, `?"2nd try"`.
+"""Words: an action as one writes it, `!Ask`, `B?reply`, `?"2nd try"`, `!pay(amount <= t)`, `?Approval by human`.
 
 The product has a printer of its own. This is a second one on purpose: a mistake in either shows.
 """
@@ -9,7 +9,10 @@ import json
 import unicodedata
 from typing import TYPE_CHECKING
 
+from accord.language.clauses import Bind, Collect, Guard, Register, Value
+
 if TYPE_CHECKING:
+    from accord.language.clauses import Clause, Scalar
     from accord.language.tree import Action
 
 __all__ = ["word"]
@@ -18,16 +21,56 @@ RESERVED = frozenset({"rec", "end", "each"})
 
 
 def word(action: Action) -> str:
-    """The action as text: partner, direction, label."""
-    label = action.label
-    text = label if is_plain(label) else "".join(map(quoted, label)).join('""')
-    return f"{action.partner or ''}{action.direction}{text}"
+    """The action as text: partner, direction, label, clauses, gate."""
+    label = action.label if is_plain(action.label) else in_quotes(action.label)
+    clauses = ", ".join(map(clause_text, action.clauses))
+    data = f"({clauses})" if clauses else ""
+    gate = " by human" if action.gated else ""
+    return f"{action.partner or ''}{action.direction}{label}{data}{gate}"
+
+
+def clause_text(clause: Clause) -> str:
+    """A clause as text: the path, what is done with the field, and the other side."""
+    path = ".".join(segment if is_name(segment) else in_quotes(segment) for segment in clause.path)
+    match clause:
+        case Bind(register=name):
+            return f"{path} as {name}"
+        case Collect(register=name):
+            return f"{path} into {name}"
+        case Guard(operator=operator, operand=Register(name)):
+            return f"{path} {operator} {name}"
+        case Guard(operator=operator, operand=Value(scalar)):
+            return f"{path} {operator} {literal_text(scalar)}"
+    raise TypeError(f"no clause: {clause!r}")
+
+
+def literal_text(scalar: Scalar) -> str:
+    """A literal as JSON writes it."""
+    match scalar:
+        case str():
+            return in_quotes(scalar)
+        case tuple():
+            return ", ".join(map(literal_text, scalar)).join("[]")
+        case float():
+            return repr(scalar)
+        case _:
+            return json.dumps(scalar)
+
+
+def in_quotes(text: str) -> str:
+    """Text in quotes: as JSON writes it, and what cannot be seen as an escape."""
+    return "".join(map(quoted, text)).join('""')
 
 
 def quoted(character: str) -> str:
-    """A character inside quotes: as JSON writes it, and as an escape if it cannot be seen."""
+    """A character inside quotes."""
     hidden = unicodedata.category(character) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
     return json.dumps(character, ensure_ascii=hidden)[1:-1]
+
+
+def is_name(text: str) -> bool:
+    """Whether a segment of a path needs no quotes. Reserved words are as good as any other there."""
+    return text != "" and (is_letter(text[0]) or text[0] == "_") and all(map(is_label_character, text))
 
 
 def is_plain(label: str) -> bool:

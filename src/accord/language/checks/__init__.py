@@ -14,7 +14,10 @@ from accord.language.checks import (
     declarations,
     guardedness,
     nesting,
+    payloads,
     reachability,
+    registers,
+    rules,
 )
 from accord.language.checks.ways import ways_through
 
@@ -28,13 +31,15 @@ __all__ = ["check_document"]
 
 def check_document(document: Document, limits: Limits) -> list[Diagnostic]:
     """Every finding in a parsed text, in source order."""
-    findings = declarations.check(document)
+    findings = [*declarations.check(document), *rules.check(document)]
     for declaration in document.declarations:
         body, source = declaration.body, document.source
         findings += nesting.check(body, source, limits)
         unbound = binding.check(body, source)
         findings += unbound
         findings += choices.check(body, source)
+        findings += payloads.check(body, source)
+        findings += registers.check(body, source)
         if not unbound:  # where a jump leads nowhere, what it leads to cannot be judged
             known = ways_through(body)
             findings += guardedness.check(body, source, known)

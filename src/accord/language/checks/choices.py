@@ -1,10 +1,14 @@
-"""E024: the label of a message decides which branch of a choice is taken."""
+"""E024, E042: which branch of a choice is taken must be told by its label, or by guards that exclude each other."""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from accord.diagnostics import Diagnostic, Note
+from accord.diagnostics.visible import clip
+from accord.language.checks.overlap import NOT_DECIDED, example_payload
+from accord.language.clauses import Guard
 from accord.language.labels import print_word
 from accord.language.tree import Action, Choice, End, first_step
 
@@ -14,9 +18,12 @@ if TYPE_CHECKING:
 
 __all__ = ["check"]
 
+# Branches of one label are compared each with each; this many are more than anybody writes.
+_MOST_ALIKE = 200
+
 
 def check(body: Protocol, source: Source) -> list[Diagnostic]:
-    """One finding for each branch whose first message another branch has already."""
+    """One finding for each branch that another branch could be taken for."""
     findings: list[Diagnostic] = []
     todo: list[Protocol] = [body]
     while todo:
@@ -29,8 +36,7 @@ def check(body: Protocol, source: Source) -> list[Diagnostic]:
 
 def _check_choice(choice: Choice, source: Source) -> list[Diagnostic]:
     findings: list[Diagnostic] = []
-    # A step without a partner stands for any partner, so it clashes with every other of its label.
-    seen: dict[tuple[str, str], dict[str | None, Action]] = {}
+    seen: dict[tuple[str, str], list[Action]] = {}
     end: End | None = None
     for branch in choice.branches:
         head = first_step(branch)
@@ -39,16 +45,37 @@ def _check_choice(choice: Choice, source: Source) -> list[Diagnostic]:
                 findings.append(_twice("end", head, end, source))
             end = end or head
         elif isinstance(head, Action):
-            partners = seen.setdefault((head.direction, head.label), {})
-            rival = partners.get(head.partner) or partners.get(None)
-            if rival is None and head.partner is None and partners:
-                rival = next(iter(partners.values()))
-            if rival is not None:
-                word = print_word(head.direction, head.label, head.partner)
-                findings.append(_twice(word, head, rival, source))
-            else:
-                partners[head.partner] = head
+            alike = seen.setdefault((head.direction, head.label), [])
+            for rival in alike[:_MOST_ALIKE]:
+                finding = _confusable(head, rival, source)
+                if finding is not None:
+                    findings.append(finding)
+                    break
+            alike.append(head)
     return findings
+
+
+def _confusable(head: Action, rival: Action, source: Source) -> Diagnostic | None:
+    # A step without a partner stands for any partner, so it clashes with every other of its label.
+    if head.partner != rival.partner and head.partner is not None and rival.partner is not None:
+        return None
+    word = print_word(head.direction, head.label, head.partner)
+    guarded = [any(isinstance(c, Guard) for c in action.clauses) for action in (head, rival)]
+    if not any(guarded):
+        return _twice(word, head, rival, source)
+    example = example_payload([*rival.clauses, *head.clauses])
+    if example is None or example == NOT_DECIDED:
+        return None
+    shown = clip(json.dumps(example, ensure_ascii=False), 200)
+    return Diagnostic(
+        "E042",
+        f"the guards of two branches `{word}` can hold together",
+        source,
+        head.span,
+        label="which branch is meant cannot be told",
+        help=f"both take the payload {shown}; make the guards exclude each other",
+        notes=(Note(rival.span, "the other branch"),),
+    )
 
 
 def _twice(word: str, again: Action | End, first: Action | End, source: Source) -> Diagnostic:
@@ -58,6 +85,6 @@ def _twice(word: str, again: Action | End, first: Action | End, source: Source) 
         source,
         again.span,
         label="which branch is meant cannot be told",
-        help="join the two branches and choose after the message they share",
+        help="join the two branches and choose after the message they share, or tell them apart by guards",
         notes=(Note(first.span, "first branch with it"),),
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from accord.diagnostics import Diagnostic, Source, Span
 from accord.diagnostics.visible import clip
-from accord.language.labels import RESERVED, print_label
+from accord.language.labels import RESERVED, normalise, print_label
 from accord.language.lexer import Token
 
 if TYPE_CHECKING:
@@ -50,7 +50,9 @@ class Cursor:
         token = self.token
         if token.kind == "string":
             self.at += 1
-            return token.value, token.end
+            if not token.value:
+                self.report("E012", "the quoted label is empty", token.span, help_="a label has at least one character")
+            return normalise(token.value) or "?", token.end
         if token.kind != "word":
             self.report(
                 "E013",

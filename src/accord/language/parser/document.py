@@ -11,9 +11,11 @@ from accord.language.labels import is_name
 from accord.language.lexer import Token, tokenise
 from accord.language.parser.cursor import Cursor
 from accord.language.parser.local import read_protocol
+from accord.language.parser.rules import read_rule
 from accord.language.tree import NOWHERE, Declaration, Document
 
 if TYPE_CHECKING:
+    from accord.language.rules import Rule
     from accord.limits import Limits
 
 __all__ = ["parse_document"]
@@ -29,14 +31,14 @@ def parse_document(source: Source, limits: Limits) -> tuple[Document, list[Diagn
     tokens, comments, unreadable = tokenise(source, limits)
     cursor = Cursor(source, tokens, list(unreadable), limits)
     starts = [at for at in range(len(tokens)) if _declares(tokens, at)]
-    declarations: list[Declaration] = []
+    items: list[Declaration | Rule] = []
     places = sorted(problem.span.start for problem in unreadable)
     if len(tokens) == 1:
         if not unreadable:
             cursor.report("E020", "the contract is empty", Span(0, 0), help_=_EMPTY_HELP)
     elif not starts or starts[0] > 0:
         cursor.boundary = starts[0] if starts else len(tokens) - 1
-        declarations += _readable(_bare(cursor), places, 0, tokens[cursor.boundary].start)
+        items += _readable(_bare(cursor), places, 0, tokens[cursor.boundary].start)
         if starts:
             cursor.report(
                 "E013",
@@ -46,25 +48,35 @@ def parse_document(source: Source, limits: Limits) -> tuple[Document, list[Diagn
             )
     for start, boundary in pairwise([*starts, len(tokens) - 1]):
         cursor.at, cursor.boundary = start, boundary
-        declarations += _readable(_named(cursor), places, tokens[start].start, tokens[boundary].start)
+        found = _rule(cursor) if tokens[start].value == "rule" else _named(cursor)
+        items += _readable(found, places, tokens[start].start, tokens[boundary].start)
     cursor.problems.sort(key=lambda d: d.span)
-    return Document(tuple(declarations), source, tuple(comments)), cursor.problems
+    return Document(tuple(items), source, tuple(comments)), cursor.problems
+
+
+_OPENINGS = {("protocol", "word", "="), ("rule", "string", "{")}
 
 
 def _declares(tokens: list[Token], at: int) -> bool:
-    """Whether `protocol Name =` stands there."""
-    if tokens[at].value != "protocol" or tokens[at].kind != "word" or at + 2 >= len(tokens):
+    """Whether `protocol Name =` or `rule "name" {` stands there."""
+    word = tokens[at]
+    if word.kind != "word" or word.value not in {"protocol", "rule"} or at + 2 >= len(tokens):
         return False
     name, sign = tokens[at + 1], tokens[at + 2]
-    return name.kind == "word" and sign.kind == "sign" and sign.value == "="
+    return sign.kind == "sign" and (word.value, name.kind, sign.value) in _OPENINGS
 
 
-def _bare(cursor: Cursor) -> list[Declaration]:
+def _rule(cursor: Cursor) -> list[Declaration | Rule]:
+    rule = read_rule(cursor)
+    return [rule] if rule else []
+
+
+def _bare(cursor: Cursor) -> list[Declaration | Rule]:
     body = read_protocol(cursor)
     return [Declaration(None, body, body.span, NOWHERE)] if body else []
 
 
-def _named(cursor: Cursor) -> list[Declaration]:
+def _named(cursor: Cursor) -> list[Declaration | Rule]:
     start, name = cursor.tokens[cursor.at], cursor.tokens[cursor.at + 1]
     cursor.at += 3
     if not is_name(name.value):
@@ -77,6 +89,6 @@ def _named(cursor: Cursor) -> list[Declaration]:
     return [Declaration(name.value, body, Span(start.start, body.span.end), name.span)] if body else []
 
 
-def _readable(declarations: list[Declaration], places: list[int], start: int, end: int) -> list[Declaration]:
-    """The declarations, unless something between start and end could not be read."""
-    return declarations if bisect_left(places, start) == bisect_left(places, end + 1) else []
+def _readable(items: list[Declaration | Rule], places: list[int], start: int, end: int) -> list[Declaration | Rule]:
+    """The items, unless something between start and end could not be read."""
+    return items if bisect_left(places, start) == bisect_left(places, end + 1) else []

@@ -20,6 +20,7 @@ from accord.diagnostics import Span
 from accord.diagnostics.visible import clip
 from accord.language.labels import print_label
 from accord.language.lexer import Token
+from accord.language.parser.data import read_clauses, read_gate
 from accord.language.tree import Action, Choice, End, Interleaving, Protocol, Recursion, Variable, sequence
 
 if TYPE_CHECKING:
@@ -203,7 +204,16 @@ class _LocalParser:
         label = self.cursor.label(f"a label after `{sign.value}`")
         if label is None:
             return self.resynchronise()
-        self.frames[-1].steps.append(Action(direction, label[0], partner, Span(start, label[1])))
+        return self.action(direction, label[0], partner, start)
+
+    def action(self, direction: Direction, label: str, partner: str | None, start: int) -> _Situation:
+        """The rest of an action, behind its label: clauses and gate."""
+        clauses = read_clauses(self.cursor)
+        gated = read_gate(self.cursor) if clauses is not None else None
+        if clauses is None or gated is None:
+            return self.resynchronise()
+        span = Span(start, self.cursor.tokens[self.cursor.at - 1].end)
+        self.frames[-1].steps.append(Action(direction, label, partner, span, clauses, gated))
         return _Situation.AFTER
 
     def branch(self) -> _Situation:
@@ -229,8 +239,7 @@ class _LocalParser:
             label = self.cursor.label(f"a label after `{token.value}`")
             if label is None:
                 return self.resynchronise()
-            frame.steps.append(Action(direction, label[0], partner, Span(start, label[1])))
-            return _Situation.AFTER
+            return self.action(direction, label[0], partner, start)
         help_ = "a branch begins with its message, or is `end`"
         if token.kind in {"word", "string"}:
             help_ = "write `!{…}` or `?{…}`, or give each branch its direction: `{!a, ?b}`"
@@ -252,8 +261,7 @@ class _LocalParser:
         label = self.cursor.label("a label")
         if label is None:
             return self.resynchronise()
-        frame.steps.append(Action(direction, label[0], frame.partner, Span(token.start, label[1])))
-        return _Situation.AFTER
+        return self.action(direction, label[0], frame.partner, token.start)
 
     def after(self) -> _Situation:
         """A step has been read."""

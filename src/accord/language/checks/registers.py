@@ -1,0 +1,208 @@
+"""E040, E041, E044: registers are bound before they are read, one way only, and not shared between parts.
+
+Which registers can be bound where is a question about ways, and ways through loops repeat. So the registers that *can*
+be bound at a place are collected by going through the text in order, once more for each loop that binds something,
+until nothing changes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from accord.diagnostics import Diagnostic, Note, did_you_mean
+from accord.language.clauses import Bind, Collect, Guard, Register
+from accord.language.tree import Action, Choice, Interleaving, Recursion, Sequence, Variable
+
+if TYPE_CHECKING:
+    from accord.diagnostics import Source, Span
+    from accord.language.clauses import Clause
+    from accord.language.tree import Protocol
+
+__all__ = ["check"]
+
+
+def _actions(body: Protocol) -> list[Action]:
+    found: list[Action] = []
+    todo = [body]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, Action):
+            found.append(node)
+        todo += reversed(node.children())
+    return found
+
+
+def _read(clause: Clause) -> str | None:
+    return clause.operand.name if isinstance(clause, Guard) and isinstance(clause.operand, Register) else None
+
+
+def _written(clause: Clause) -> str | None:
+    return None if isinstance(clause, Guard) else clause.register
+
+
+def check(body: Protocol, source: Source) -> list[Diagnostic]:
+    """All findings about registers."""
+    actions = [action for action in _actions(body) if action.clauses]
+    if not actions:
+        return []
+    clauses = [clause for action in actions for clause in action.clauses]
+    findings = _two_ways(clauses, source)
+    findings += _shared(body, source)
+    findings += _unbound(body, clauses, source)
+    return findings
+
+
+def _two_ways(clauses: list[Clause], source: Source) -> list[Diagnostic]:
+    findings: list[Diagnostic] = []
+    first: dict[str, Clause] = {}
+    for clause in clauses:
+        name = _written(clause)
+        if name is None:
+            continue
+        other = first.setdefault(name, clause)
+        if type(other) is not type(clause):
+            findings.append(
+                Diagnostic(
+                    "E044",
+                    f"register `{name}` is both bound and collected into",
+                    source,
+                    clause.span,
+                    help="use two names: one for the value, one for the set",
+                    notes=(Note(other.span, "used the other way here"),),
+                )
+            )
+    sets = {name for name, clause in first.items() if isinstance(clause, Collect)}
+    for clause in clauses:
+        name = _read(clause)
+        if name in sets and isinstance(clause, Guard) and clause.operator not in {"in", "not in"}:
+            message = f"`{name}` is a set: it cannot be compared with `{clause.operator}`"
+            findings.append(Diagnostic("E044", message, source, clause.span, help="ask with `in` or `not in`"))
+    return findings
+
+
+def _shared(body: Protocol, source: Source) -> list[Diagnostic]:
+    """A part of an interleaving may not write what another part uses."""
+    findings: list[Diagnostic] = []
+    todo = [body]
+    while todo:
+        node = todo.pop()
+        todo += reversed(node.children())
+        if not isinstance(node, Interleaving):
+            continue
+        used: dict[str, tuple[int, Span, bool]] = {}
+        for index, part in enumerate(node.parts):
+            for action in _actions(part):
+                for clause in action.clauses:
+                    name = _written(clause) or _read(clause)
+                    if name is None:
+                        continue
+                    writes = _written(clause) is not None
+                    earlier = used.get(name)
+                    if earlier is not None and earlier[0] != index and (writes or earlier[2]):
+                        findings.append(
+                            Diagnostic(
+                                "E041",
+                                f"register `{name}` is shared between parts that run side by side",
+                                source,
+                                clause.span,
+                                help="give each part a register of its own",
+                                notes=(Note(earlier[1], "used by another part here"),),
+                            )
+                        )
+                        break
+                    if earlier is None or writes:
+                        used[name] = (index, clause.span, writes)
+    return findings
+
+
+def _unbound(body: Protocol, clauses: list[Clause], source: Source) -> list[Diagnostic]:
+    sets = {clause.register for clause in clauses if isinstance(clause, Collect)}
+    readers = {_read(clause) for clause in clauses} - {None} - sets
+    if not readers:
+        return []
+    bound_before = _bound_before(body)
+    findings: list[Diagnostic] = []
+    names = {clause.register for clause in clauses if isinstance(clause, Bind)}
+    for action in _actions(body):
+        bound = bound_before.get(id(action), frozenset())
+        for clause in action.clauses:
+            name = _read(clause)
+            if name is not None and name not in sets and name not in bound:
+                meant = did_you_mean(name, names)
+                help_ = f"bind it first: `?message(field as {name})`"
+                if meant:
+                    help_ = f"did you mean `{meant}`?"
+                elif name in names:
+                    help_ = "it is bound, but on no way that leads here"
+                findings.append(
+                    Diagnostic("E040", f"register `{name}` is never bound before this", source, clause.span, help=help_)
+                )
+            elif isinstance(clause, Bind):
+                bound |= {clause.register}
+    return findings
+
+
+def _bound_before(body: Protocol) -> dict[int, frozenset[str]]:
+    """For each action, the registers that some way to it has bound."""
+    at_loop: dict[int, frozenset[str]] = {}
+    while True:
+        before: dict[int, frozenset[str]] = {}
+        known = dict(at_loop)
+        _Pass(before, at_loop).run(body)
+        if at_loop == known:
+            return before
+
+
+class _Pass:
+    """One pass through the text. Values flow on a stack beside the nodes, so that depth costs no recursion."""
+
+    def __init__(self, before: dict[int, frozenset[str]], at_loop: dict[int, frozenset[str]]) -> None:
+        self.before = before
+        self.at_loop = at_loop
+
+    def run(self, body: Protocol) -> None:
+        scope: dict[str, list[int]] = {}
+        results: list[frozenset[str]] = [frozenset()]  # what may be bound behind the node just finished
+        inputs: list[frozenset[str]] = []
+        # "enter" a node with the top of `results` as what is bound before it; the others put results together again.
+        todo: list[tuple[str, Protocol | str]] = [("enter", body)]
+        while todo:
+            task, node = todo.pop()
+            if task == "leave" and isinstance(node, str):
+                scope[node].pop()
+            elif task == "branch":
+                results.append(inputs[-1])
+            elif task == "merge" and isinstance(node, Choice | Interleaving):
+                count = len(node.children())
+                merged = frozenset().union(*results[-count:])
+                del results[-count:]
+                inputs.pop()
+                results.append(merged)
+            elif not isinstance(node, str):
+                self.enter(node, results, inputs, todo, scope)
+
+    def enter(
+        self,
+        node: Protocol,
+        results: list[frozenset[str]],
+        inputs: list[frozenset[str]],
+        todo: list[tuple[str, Protocol | str]],
+        scope: dict[str, list[int]],
+    ) -> None:
+        if isinstance(node, Action):
+            self.before[id(node)] = self.before.get(id(node), frozenset()) | results[-1]
+            results[-1] |= {clause.register for clause in node.clauses if isinstance(clause, Bind)}
+        elif isinstance(node, Sequence):
+            todo += [("enter", step) for step in reversed(node.steps)]
+        elif isinstance(node, Choice | Interleaving):
+            inputs.append(results.pop())
+            todo.append(("merge", node))
+            for child in reversed(node.children()):
+                todo += [("enter", child), ("branch", node)]
+        elif isinstance(node, Recursion):
+            results[-1] |= self.at_loop.get(id(node), frozenset())
+            scope.setdefault(node.variable, []).append(id(node))
+            todo += [("leave", node.variable), ("enter", node.body)]
+        elif isinstance(node, Variable) and scope.get(node.name):
+            loop = scope[node.name][-1]
+            self.at_loop[loop] = self.at_loop.get(loop, frozenset()) | results[-1]

@@ -1,0 +1,392 @@
+"""Contracts as plain JSON values and back, so that other tools can build and read them.
+
+Every node is an object whose `kind` says what it is. Places in the text and comments are left behind; everything else
+comes back exactly. Reading trusts nothing: what does not fit is a `UsageError` that says where, as a path from `$`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from accord.errors import UsageError
+from accord.language.clauses import OPERATORS, Bind, Clause, Collect, Guard, Register, Scalar, Value
+from accord.language.labels import is_name, normalise
+from accord.language.rules import (
+    After,
+    AfterForbid,
+    AtMost,
+    Before,
+    Combination,
+    Condition,
+    Count,
+    ForbidSequence,
+    Happened,
+    Not,
+    Pattern,
+    Rule,
+)
+from accord.language.tree import (
+    Action,
+    Choice,
+    Declaration,
+    Document,
+    End,
+    Interleaving,
+    Protocol,
+    Recursion,
+    Sequence,
+    Variable,
+    sequence,
+)
+
+if TYPE_CHECKING:
+    from accord.canonical import Json
+    from accord.language.rules import CombinationKind, RuleBody
+    from accord.language.tree import Direction
+
+__all__ = ["clause_from_json", "clause_to_json", "document_from_json", "document_to_json"]
+
+FORMAT = "accord.contract"
+VERSION = 1
+_DEEPEST = 500
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+
+
+def document_to_json(document: Document) -> dict[str, Json]:
+    """A contract as a JSON object."""
+    items: list[Json] = [
+        {"kind": "rule", "name": item.name, "body": _rule_to_json(item.body)}
+        if isinstance(item, Rule)
+        else {"kind": "protocol", "name": item.name, "body": _protocol_to_json(item.body)}
+        for item in document.items
+    ]
+    return {"format": FORMAT, "version": VERSION, "items": items}
+
+
+def _protocol_to_json(protocol: Protocol, depth: int = 0) -> Json:
+    if depth > _DEEPEST:
+        raise UsageError(f"the protocol is nested deeper than {_DEEPEST}, which JSON readers do not take")
+    if isinstance(protocol, Action):
+        return _action_to_json(protocol)
+    if isinstance(protocol, End):
+        return {"kind": "end"}
+    if isinstance(protocol, Variable):
+        return {"kind": "jump", "to": protocol.name}
+    if isinstance(protocol, Recursion):
+        return {"kind": "loop", "name": protocol.variable, "body": _protocol_to_json(protocol.body, depth + 1)}
+    inside: list[Json] = [_protocol_to_json(child, depth + 1) for child in protocol.children()]
+    if isinstance(protocol, Sequence):
+        return {"kind": "sequence", "steps": inside}
+    if isinstance(protocol, Choice):
+        return {"kind": "choice", "branches": inside}
+    return {"kind": "interleaving", "parts": inside}
+
+
+def _action_to_json(action: Action) -> dict[str, Json]:
+    written: dict[str, Json] = {"kind": "send" if action.direction == "!" else "receive", "label": action.label}
+    if action.partner is not None:
+        written["partner"] = action.partner
+    if action.clauses:
+        written["clauses"] = [clause_to_json(clause) for clause in action.clauses]
+    if action.gated:
+        written["by"] = "human"
+    return written
+
+
+def _scalar_to_json(scalar: Scalar) -> Json:
+    return [_scalar_to_json(item) for item in scalar] if isinstance(scalar, tuple) else scalar
+
+
+def clause_to_json(clause: Clause) -> Json:
+    """A clause as JSON."""
+    if isinstance(clause, Bind | Collect):
+        kind = "bind" if isinstance(clause, Bind) else "collect"
+        return {"kind": kind, "path": list(clause.path), "register": clause.register}
+    operand = clause.operand
+    right: dict[str, Json] = (
+        {"register": operand.name} if isinstance(operand, Register) else {"value": _scalar_to_json(operand.scalar)}
+    )
+    return {"kind": "guard", "path": list(clause.path), "operator": clause.operator, **right}
+
+
+def _pattern_to_json(pattern: Pattern) -> dict[str, Json]:
+    written: dict[str, Json] = {"label": pattern.label}
+    if pattern.direction is not None:
+        written["direction"] = "send" if pattern.direction == "!" else "receive"
+    if pattern.guards:
+        written["clauses"] = [clause_to_json(guard) for guard in pattern.guards]
+    if pattern.gated:
+        written["by"] = "human"
+    return written
+
+
+def _condition_to_json(condition: Condition) -> Json:
+    if isinstance(condition, Happened):
+        return {"kind": "happened", "message": _pattern_to_json(condition.pattern)}
+    if isinstance(condition, Count):
+        message = _pattern_to_json(condition.pattern)
+        return {"kind": condition.bound, "number": condition.number, "message": message}
+    if isinstance(condition, Not):
+        return {"kind": "not", "condition": _condition_to_json(condition.condition)}
+    written: dict[str, Json] = {"kind": condition.kind, "of": [_condition_to_json(c) for c in condition.conditions]}
+    return {**written, "number": condition.number} if condition.kind == "some" else written
+
+
+def _rule_to_json(body: RuleBody) -> Json:
+    if isinstance(body, Before | After):
+        return {
+            "kind": "before" if isinstance(body, Before) else "after",
+            "each": body.each,
+            "trigger": _pattern_to_json(body.trigger),
+            "require": _condition_to_json(body.condition),
+        }
+    if isinstance(body, AfterForbid):
+        return {
+            "kind": "after forbid",
+            "trigger": _pattern_to_json(body.trigger),
+            "forbid": _pattern_to_json(body.forbidden),
+        }
+    if isinstance(body, AtMost):
+        return {"kind": "at most", "number": body.number, "message": _pattern_to_json(body.pattern)}
+    messages: list[Json] = [_pattern_to_json(pattern) for pattern in body.patterns]
+    return {"kind": "forbid sequence", "messages": messages, "adjacent": list(body.adjacent)}
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+
+
+class _Reader:
+    """One object of the JSON, read field by field; what is left over at the end is an error."""
+
+    def __init__(self, value: object, at: str) -> None:
+        if not isinstance(value, dict):
+            raise UsageError(f"expected an object, got `{type(value).__name__}` - at `{at}`")
+        if at.count(".") > 2 * _DEEPEST:
+            raise UsageError(f"nested deeper than {_DEEPEST} - at `$`")
+        self.value = value
+        self.at = at
+        self.read: set[str] = set()
+
+    def get(self, name: str, kind: type | tuple[type, ...], what: str, *, optional: bool = False) -> object:
+        self.read.add(name)
+        value = self.value.get(name)
+        if value is None and optional:
+            return None
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
+            raise UsageError(f"expected {what}, got `{type(value).__name__}` - at `{self.at}.{name}`")
+        return value
+
+    def text(self, name: str, *, optional: bool = False) -> str:
+        return cast("str", self.get(name, str, "a text", optional=optional))
+
+    def label(self) -> str:
+        label = self.text("label")
+        if not label or any("\ud800" <= c <= "\udfff" for c in label):
+            raise UsageError(f"expected a label, got {label!r} - at `{self.at}.label`")
+        return normalise(label)
+
+    def name(self, field: str, *, optional: bool = False) -> str | None:
+        name = self.text(field, optional=optional)
+        if name is None:
+            return None
+        if not is_name(name):
+            raise UsageError(f"expected a name, got {name!r} - at `{self.at}.{field}`")
+        return normalise(name)
+
+    def number(self, name: str) -> int:
+        number = cast("int", self.get(name, int, "a number"))
+        if not 0 <= number <= 1_000_000:
+            raise UsageError(f"expected a number up to 1000000, got {number} - at `{self.at}.{name}`")
+        return number
+
+    def many(self, name: str, *, optional: bool = False, least: int = 1) -> list[tuple[object, str]]:
+        values = self.get(name, list, "a list", optional=optional)
+        if values is None:
+            return []
+        items = cast("list[object]", values)
+        if len(items) < least:
+            raise UsageError(f"expected at least {least}, got {len(items)} - at `{self.at}.{name}`")
+        return [(item, f"{self.at}.{name}[{index}]") for index, item in enumerate(items)]
+
+    def inside(self, name: str) -> tuple[object, str]:
+        return self.get(name, dict, "an object"), f"{self.at}.{name}"
+
+    def gated(self) -> bool:
+        by = self.text("by", optional=True)
+        if by not in {None, "human"}:
+            raise UsageError(f'expected "human", got {by!r} - at `{self.at}.by`')
+        return by is not None
+
+    def done(self) -> None:
+        unknown = set(self.value) - self.read
+        if unknown:
+            raise UsageError(f"unknown field {min(map(str, unknown))!r} - at `{self.at}`")
+
+
+def document_from_json(value: object) -> Document:
+    """A contract from the JSON object of `document_to_json`; it is not checked yet."""
+    try:
+        reader = _Reader(value, "$")
+        found = (reader.text("format"), reader.number("version"))
+        if found != (FORMAT, VERSION):
+            raise UsageError(f"expected {FORMAT} version {VERSION}, found {found[0]} version {found[1]}")
+        items = [_item(item, at) for item, at in reader.many("items")]
+        reader.done()
+    except RecursionError:
+        raise UsageError(f"nested deeper than {_DEEPEST} - at `$`") from None
+    if any(not isinstance(item, Rule) and item.name is None for item in items) and len(items) > 1:
+        raise UsageError("a protocol without a name stands alone - at `$.items`")
+    return Document(tuple(items))
+
+
+def _item(value: object, at: str) -> Declaration | Rule:
+    reader = _Reader(value, at)
+    kind = reader.text("kind")
+    body, inside = reader.inside("body")
+    item: Declaration | Rule
+    if kind == "rule":
+        item = Rule(reader.text("name"), _rule_from_json(body, inside))
+    elif kind == "protocol":
+        item = Declaration(reader.name("name", optional=True), _protocol_from_json(body, inside))
+    else:
+        raise UsageError(f"expected a protocol or a rule, got {kind!r} - at `{at}.kind`")
+    reader.done()
+    return item
+
+
+def _protocol_from_json(value: object, at: str) -> Protocol:
+    reader = _Reader(value, at)
+    kind = reader.text("kind")
+    protocol: Protocol
+    if kind in {"send", "receive"}:
+        direction: Direction = "!" if kind == "send" else "?"
+        clauses = tuple(clause_from_json(clause, where) for clause, where in reader.many("clauses", optional=True))
+        partner = reader.name("partner", optional=True)
+        protocol = Action(direction, reader.label(), partner, clauses=clauses, gated=reader.gated())
+    elif kind == "end":
+        protocol = End()
+    elif kind == "jump":
+        protocol = Variable(cast("str", reader.name("to")))
+    elif kind == "loop":
+        protocol = Recursion(cast("str", reader.name("name")), _protocol_from_json(*reader.inside("body")))
+    elif kind == "sequence":
+        protocol = sequence([_protocol_from_json(*step) for step in reader.many("steps")])
+    elif kind == "choice":
+        branches = tuple(_protocol_from_json(*branch) for branch in reader.many("branches"))
+        try:
+            protocol = Choice(branches)
+        except UsageError as error:
+            raise UsageError(f"{error} - at `{at}`") from None
+    elif kind == "interleaving":
+        protocol = Interleaving(tuple(_protocol_from_json(*part) for part in reader.many("parts", least=2)))
+    else:
+        raise UsageError(f"unknown kind of protocol {kind!r} - at `{at}.kind`")
+    reader.done()
+    return protocol
+
+
+def _scalar_from_json(value: object, at: str) -> Scalar:
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float) and value - value == 0:
+        return value
+    if isinstance(value, list):
+        return tuple(_scalar_from_json(item, f"{at}[{index}]") for index, item in enumerate(value))
+    raise UsageError(f"expected a literal, got `{type(value).__name__}` - at `{at}`")
+
+
+def clause_from_json(value: object, at: str = "$") -> Clause:
+    """A clause from its JSON."""
+    reader = _Reader(value, at)
+    kind = reader.text("kind")
+    path = tuple(str(segment) for segment, _ in reader.many("path"))
+    if not all(isinstance(segment, str) for segment in cast("list[object]", reader.value["path"])):
+        raise UsageError(f"a path is a list of texts - at `{at}.path`")
+    clause: Clause
+    if kind in {"bind", "collect"}:
+        register = cast("str", reader.name("register"))
+        clause = Bind(path, register) if kind == "bind" else Collect(path, register)
+    elif kind == "guard":
+        operator = reader.text("operator")
+        if operator not in OPERATORS:
+            raise UsageError(f"unknown operator {operator!r} - at `{at}.operator`")
+        operand: Value | Register
+        if "register" in reader.value:
+            operand = Register(cast("str", reader.name("register")))
+        elif "value" in reader.value:
+            reader.read.add("value")
+            operand = Value(_scalar_from_json(reader.value["value"], f"{at}.value"))
+        else:
+            raise UsageError(f"expected a value or a register - at `{at}`")
+        if operator == "matches" and not (isinstance(operand, Value) and isinstance(operand.scalar, str)):
+            raise UsageError(f"the pattern behind `matches` is a text - at `{at}.value`")
+        clause = Guard(path, operator, operand)
+    else:
+        raise UsageError(f"unknown kind of clause {kind!r} - at `{at}.kind`")
+    reader.done()
+    return clause
+
+
+def _pattern_from_json(value: object, at: str) -> Pattern:
+    reader = _Reader(value, at)
+    heading = reader.text("direction", optional=True)
+    if heading not in {None, "send", "receive"}:
+        raise UsageError(f'expected "send" or "receive", got {heading!r} - at `{at}.direction`')
+    direction: Direction | None = None if heading is None else "!" if heading == "send" else "?"
+    clauses = [clause_from_json(clause, where) for clause, where in reader.many("clauses", optional=True)]
+    guards = tuple(clause for clause in clauses if isinstance(clause, Guard) and isinstance(clause.operand, Value))
+    if len(guards) != len(clauses):
+        raise UsageError(f"rules have no registers - at `{at}.clauses`")
+    pattern = Pattern(reader.label(), direction, guards, reader.gated())
+    reader.done()
+    return pattern
+
+
+def _condition_from_json(value: object, at: str) -> Condition:
+    reader = _Reader(value, at)
+    kind = reader.text("kind")
+    condition: Condition
+    if kind == "happened":
+        condition = Happened(_pattern_from_json(*reader.inside("message")))
+    elif kind in {"at least", "at most"}:
+        bound = "at least" if kind == "at least" else "at most"
+        condition = Count(bound, reader.number("number"), _pattern_from_json(*reader.inside("message")))  # type: ignore[arg-type] # one of the two
+    elif kind == "not":
+        condition = Not(_condition_from_json(*reader.inside("condition")))
+    elif kind in {"and", "or", "all", "any", "some"}:
+        least = 2 if kind in {"and", "or"} else 1
+        conditions = tuple(_condition_from_json(*inner) for inner in reader.many("of", least=least))
+        number = reader.number("number") if kind == "some" else 0
+        condition = Combination(cast("CombinationKind", kind), conditions, number)
+    else:
+        raise UsageError(f"unknown kind of condition {kind!r} - at `{at}.kind`")
+    reader.done()
+    return condition
+
+
+def _rule_from_json(value: object, at: str) -> RuleBody:
+    reader = _Reader(value, at)
+    kind = reader.text("kind")
+    body: RuleBody
+    if kind in {"before", "after"}:
+        each = cast("bool", reader.get("each", bool, "true or false"))
+        trigger = _pattern_from_json(*reader.inside("trigger"))
+        condition = _condition_from_json(*reader.inside("require"))
+        body = Before(trigger, condition, each) if kind == "before" else After(trigger, condition, each)
+    elif kind == "after forbid":
+        trigger = _pattern_from_json(*reader.inside("trigger"))
+        body = AfterForbid(trigger, _pattern_from_json(*reader.inside("forbid")))
+    elif kind == "at most":
+        body = AtMost(reader.number("number"), _pattern_from_json(*reader.inside("message")))
+    elif kind == "forbid sequence":
+        patterns = tuple(_pattern_from_json(*message) for message in reader.many("messages", least=2))
+        adjacent = tuple(link for link, _ in reader.many("adjacent"))
+        if len(adjacent) != len(patterns) - 1 or not all(isinstance(link, bool) for link in adjacent):
+            raise UsageError(f"expected one true or false between each two messages - at `{at}.adjacent`")
+        body = ForbidSequence(patterns, cast("tuple[bool, ...]", adjacent))
+    else:
+        raise UsageError(f"unknown kind of rule {kind!r} - at `{at}.kind`")
+    reader.done()
+    return body

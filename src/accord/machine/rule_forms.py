@@ -1,0 +1,264 @@
+"""The five forms of rules: how each of them goes from state to state.
+
+`form_of` compiles the body of a rule: it tells the rule's machine which patterns to look for and which messages to
+count, and returns the form, which steps.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, NamedTuple
+
+from accord.diagnostics.visible import clip
+from accord.language.details import print_pattern
+from accord.language.rules import After, AfterForbid, AtMost, Before, Combination, Count, Happened, Not
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from accord.language.rules import Condition, Pattern, RuleBody
+    from accord.language.tree import Direction
+    from accord.machine.rules import RuleMachine
+
+__all__ = ["Atom", "Form", "Outcome", "RuleState", "counts_as", "form_of"]
+
+Outcome = bool | None
+"""Whether a message fits a pattern; `None` where its guards cannot be decided."""
+
+
+class RuleState(NamedTuple):
+    """Everything a rule remembers of a session."""
+
+    called: int = 0
+    counts: tuple[int, ...] = ()
+    extra: int = 0
+
+
+class Atom(NamedTuple):
+    """A message in a condition: which pattern, whether undecided ones count, and how far to count."""
+
+    pattern: int
+    negative: bool
+    most: int
+
+
+def counts_as(outcome: Outcome, negative: bool) -> bool:
+    """Whether a message counts as having happened."""
+    return outcome is True or (outcome is None and negative)
+
+
+def _compile_condition(machine: RuleMachine, condition: Condition, negative: bool) -> Callable[[tuple[int, ...]], bool]:
+    """The condition as a function of the counts; `negative` says that it stands under an odd number of `not`."""
+    if isinstance(condition, Happened | Count):
+        number = 1 if isinstance(condition, Happened) else condition.number
+        at_most = isinstance(condition, Count) and condition.bound == "at most"
+        place = len(machine.atoms)
+        pattern = machine.add_pattern(condition.pattern)
+        machine.atoms.append(Atom(pattern, negative != at_most, number + at_most))
+        return (lambda counts: counts[place] <= number) if at_most else (lambda counts: counts[place] >= number)
+    if isinstance(condition, Not):
+        inner = _compile_condition(machine, condition.condition, not negative)
+        return lambda counts: not inner(counts)
+    parts = [_compile_condition(machine, part, negative) for part in condition.conditions]
+    needed = {"and": len(parts), "all": len(parts), "or": 1, "any": 1}.get(condition.kind, condition.number)
+    return lambda counts: sum(part(counts) for part in parts) >= needed
+
+
+class Form(ABC):
+    """What the five forms of rules have in common."""
+
+    answers: Sequence[int] = ()
+    """Patterns that settle what is owed, beside those a condition counts."""
+    adjacent_links = False
+    """Whether it matters what comes at once after what."""
+
+    def __init__(self, machine: RuleMachine) -> None:
+        self.machine = machine
+
+    @abstractmethod
+    def step(self, state: RuleState, direction: Direction, outcomes: tuple[Outcome, ...]) -> RuleState | None:
+        """The state after an event, `None` if it is refused."""
+
+    @abstractmethod
+    def describe(self, state: RuleState) -> str:
+        """What has happened so far that matters to the rule, in words."""
+
+    def seen(self, state: RuleState, since: str) -> str:
+        """How often each message of the condition has happened."""
+        parts = []
+        for atom, count in zip(self.machine.atoms, state.counts, strict=True):
+            name = f"`{clip(print_pattern(self.machine.patterns[atom.pattern]))}`"
+            often = "not happened" if not count else "happened" if atom.most == 1 else f"happened {count} times"
+            parts.append(f"{name} has {often}")
+        return f"{since}{', '.join(dict.fromkeys(parts))}"
+
+    def owes(self, _state: RuleState) -> bool:
+        """Whether something is owed at closing."""
+        return False
+
+    def armed(self, _state: RuleState, _direction: Direction) -> bool:
+        """Whether the next event of that direction matters whatever it is."""
+        return False
+
+
+class _BeforeForm(Form):
+    def __init__(self, machine: RuleMachine, body: Before) -> None:
+        super().__init__(machine)
+        self.trigger = machine.add_pattern(body.trigger)
+        self.holds = _compile_condition(machine, body.condition, negative=False)
+        self.each = body.each
+        self.none = (0,) * len(machine.atoms)
+
+    def step(self, state: RuleState, direction: Direction, outcomes: tuple[Outcome, ...]) -> RuleState | None:
+        del direction
+        fits = outcomes[self.trigger]
+        if fits is None or (fits and not self.holds(state.counts)):
+            return None
+        counts = self.none if fits and self.each else self.machine.counted(state, outcomes)
+        return state._replace(counts=counts)
+
+    def describe(self, state: RuleState) -> str:
+        return self.seen(state, "since the last one, " if self.each else "")
+
+
+class _AfterForm(Form):
+    """`extra` is 1 once the trigger has happened."""
+
+    def __init__(self, machine: RuleMachine, body: After) -> None:
+        super().__init__(machine)
+        self.trigger = machine.add_pattern(body.trigger)
+        self.holds = _compile_condition(machine, body.condition, negative=False)
+        self.none = (0,) * len(machine.atoms)
+
+    def step(self, state: RuleState, direction: Direction, outcomes: tuple[Outcome, ...]) -> RuleState | None:
+        del direction
+        fits = outcomes[self.trigger]
+        if fits is None:
+            return None
+        if fits:
+            return state._replace(counts=self.none, extra=1)
+        return state._replace(counts=self.machine.counted(state, outcomes)) if state.extra else state
+
+    def owes(self, state: RuleState) -> bool:
+        return state.extra == 1 and not self.holds(state.counts)
+
+    def describe(self, state: RuleState) -> str:
+        return self.seen(state, "since then, ") if state.extra else "nothing is owed so far"
+
+
+class _AfterEachForm(Form):
+    """`extra` is how many are owed."""
+
+    def __init__(self, machine: RuleMachine, body: After) -> None:
+        super().__init__(machine)
+        self.trigger = machine.add_pattern(body.trigger)
+        single = body.condition if isinstance(body.condition, Combination) else Combination("any", (body.condition,))
+        self.answers = [machine.add_pattern(c.pattern) for c in single.conditions if isinstance(c, Happened)]
+
+    def step(self, state: RuleState, direction: Direction, outcomes: tuple[Outcome, ...]) -> RuleState | None:
+        del direction
+        fits = outcomes[self.trigger]
+        if fits is None:
+            return None
+        answered = state.extra > 0 and any(outcomes[answer] for answer in self.answers)
+        return state._replace(extra=state.extra - answered + bool(fits))
+
+    def owes(self, state: RuleState) -> bool:
+        return state.extra > 0
+
+    def describe(self, state: RuleState) -> str:
+        return f"{state.extra} still to come"
+
+
+class _AfterForbidForm(Form):
+    """`extra` is 1 once the trigger has happened."""
+
+    def __init__(self, machine: RuleMachine, body: AfterForbid) -> None:
+        super().__init__(machine)
+        self.trigger = machine.add_pattern(body.trigger)
+        self.forbidden = machine.add_pattern(body.forbidden)
+
+    def step(self, state: RuleState, direction: Direction, outcomes: tuple[Outcome, ...]) -> RuleState | None:
+        del direction
+        starts, forbidden = outcomes[self.trigger], outcomes[self.forbidden]
+        if starts is None or forbidden is None or (forbidden and state.extra):
+            return None
+        return state._replace(extra=1) if starts else state
+
+    def describe(self, state: RuleState) -> str:
+        return (
+            f"`{clip(print_pattern(self.machine.patterns[self.trigger]))}` has {'' if state.extra else 'not '}happened"
+        )
+
+
+class _AtMostForm(Form):
+    """`extra` is how many there were."""
+
+    def __init__(self, machine: RuleMachine, body: AtMost) -> None:
+        super().__init__(machine)
+        self.pattern = machine.add_pattern(body.pattern)
+        self.number = body.number
+
+    def step(self, state: RuleState, direction: Direction, outcomes: tuple[Outcome, ...]) -> RuleState | None:
+        del direction
+        fits = outcomes[self.pattern]
+        if fits is None or (fits and state.extra >= self.number):
+            return None
+        return state._replace(extra=state.extra + 1) if fits else state
+
+    def describe(self, state: RuleState) -> str:
+        return f"there have been {state.extra} already"
+
+
+class _SequenceForm(Form):
+    """`extra` has three bits for each beginning of the sequence.
+
+    They say that it has been seen at all, that its last message is the latest one sent, and that it is the latest one
+    received.
+    """
+
+    EVER, SENT, RECEIVED = 1, 2, 4
+
+    def __init__(self, machine: RuleMachine, patterns: tuple[Pattern, ...], adjacent: tuple[bool, ...]) -> None:
+        super().__init__(machine)
+        self.patterns = [machine.add_pattern(pattern) for pattern in patterns]
+        self.adjacent = adjacent
+        self.adjacent_links = any(adjacent)
+
+    def step(self, state: RuleState, direction: Direction, outcomes: tuple[Outcome, ...]) -> RuleState | None:
+        fits = [outcomes[pattern] for pattern in self.patterns]
+        if None in fits:
+            return None
+        latest = self.SENT if direction == "!" else self.RECEIVED
+        extra = 0
+        reached = True  # the beginning of no messages is always there
+        for length, link in enumerate(self.adjacent):
+            bits = state.extra >> (3 * length) & 7
+            now = bool(fits[length]) and reached
+            # What the next message of the sequence may build on: this beginning, as it was before this event.
+            reached = bool(bits & (latest if link else self.EVER))
+            kept = bits & ~latest
+            extra |= (kept | (self.EVER | latest if now else 0)) << (3 * length)
+        if fits[-1] and reached:
+            return None
+        return state._replace(extra=extra)
+
+    def armed(self, state: RuleState, direction: Direction) -> bool:
+        latest = self.SENT if direction == "!" else self.RECEIVED
+        return any(state.extra >> (3 * length) & latest and link for length, link in enumerate(self.adjacent))
+
+    def describe(self, state: RuleState) -> str:
+        return "it would complete the sequence" if state.extra else "nothing of the sequence has happened"
+
+
+def form_of(machine: RuleMachine, body: RuleBody) -> Form:
+    """The form of a rule, compiled into its machine."""
+    if isinstance(body, Before):
+        return _BeforeForm(machine, body)
+    if isinstance(body, After):
+        return _AfterEachForm(machine, body) if body.each else _AfterForm(machine, body)
+    if isinstance(body, AfterForbid):
+        return _AfterForbidForm(machine, body)
+    if isinstance(body, AtMost):
+        return _AtMostForm(machine, body)
+    return _SequenceForm(machine, body.patterns, body.adjacent)

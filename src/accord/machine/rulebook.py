@@ -1,0 +1,86 @@
+"""All rules of a contract, indexed by what they look at, so that an event costs only the rules that name it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from accord.machine.rules import RuleMachine, RuleNode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from accord.language.rules import Rule
+    from accord.language.tree import Direction
+    from accord.limits import Limits
+    from accord.machine.rule_forms import Outcome
+    from accord.machine.tables import Symbol
+
+__all__ = ["RuleBook", "RuleNodes"]
+
+RuleNodes = tuple[RuleNode, ...]
+
+
+class RuleBook:
+    """The compiled rules and who watches what."""
+
+    def __init__(self, rules: tuple[Rule, ...], limits: Limits) -> None:
+        self.machines = tuple(RuleMachine(rule, self, limits) for rule in rules)
+        watchers: dict[tuple[Direction, str], list[int]] = {}
+        for index, machine in enumerate(self.machines):
+            for event in machine.watched:
+                watchers.setdefault(event, []).append(index)
+        self.watchers = {event: tuple(indices) for event, indices in watchers.items()}
+        self.watched = frozenset(watchers)
+        self.labels = frozenset(label for _, label in watchers)
+        self.start: RuleNodes = tuple(machine.start for machine in self.machines)
+        # Rules about what comes at once after what must see everything, once they are armed.
+        self.adjacent = any(machine.has_adjacency for machine in self.machines)
+        self.quick_sends = self._quick("!")
+        self.quick_receives = self._quick("?")
+
+    def _quick(self, direction: Direction) -> dict[str, tuple[int, ...]]:
+        """For each label that rules watch, these rules if the label alone decides; none if it does not."""
+        quick: dict[str, tuple[int, ...]] = {}
+        for (heading, label), watching in self.watchers.items():
+            if heading == direction:
+                plain = all(label in self.machines[index].plain_labels for index in watching)
+                quick[label] = watching if plain and not self.adjacent else ()
+        return quick
+
+    def advance(
+        self, nodes: RuleNodes, direction: Direction, label: str, payload: Mapping[str, object], by: str | None
+    ) -> RuleNodes | int:
+        """The nodes after an event, or the number of the first rule that refuses it."""
+        after = list(nodes)
+        watching = self.watchers.get((direction, label), ())
+        for index in watching:
+            machine, node = self.machines[index], nodes[index]
+            outcomes = machine.outcomes(node.state, direction, label, payload, by)
+            following = machine.advance(node, direction, label, outcomes)
+            if following is None:
+                return index
+            after[index] = following
+        if self.adjacent:
+            for index, node in enumerate(nodes):
+                if index not in watching and node.armed(direction):
+                    machine = self.machines[index]
+                    nothing: tuple[Outcome, ...] = (False,) * len(machine.patterns)
+                    following = machine.advance(node, direction, "", nothing)
+                    after[index] = node if following is None else following
+        return tuple(after)
+
+    def imagine(self, nodes: RuleNodes, symbol: Symbol, *, helpful: bool) -> RuleNodes | int:
+        """As `advance`, for an event of which only the symbol is known.
+
+        Patterns with guards do not count as triggers: the payload may not fit them. If `helpful`, what a condition
+        waits for counts as there: a payload that fits can be chosen.
+        """
+        after = list(nodes)
+        for index in self.watchers.get((symbol.direction, symbol.label), ()):
+            machine, node = self.machines[index], nodes[index]
+            outcomes = machine.imagined(node.state, symbol, helpful=helpful)
+            following = machine.advance(node, symbol.direction, symbol.label, outcomes)
+            if following is None:
+                return index
+            after[index] = following
+        return tuple(after)

@@ -1,0 +1,161 @@
+"""Rules compiled to small machines of their own, run side by side with the protocol and with each other.
+
+A rule's state is three small things: which bare labels have been called (after that, `?label` is the result of a call),
+how often each message of its condition has happened (up to the number that matters), and one number whose meaning
+belongs to the form of the rule. `RuleNode` is such a state with the steps out of it remembered, so that a step that
+was taken before is one dictionary look-up. States are computed when they are met, never multiplied out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from accord.language.details import print_rule_body
+from accord.machine.guards import compile_guard
+from accord.machine.rule_forms import Atom, Form, Outcome, RuleState, counts_as, form_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from accord.language.rules import Pattern, Rule
+    from accord.language.tree import Direction
+    from accord.limits import Limits
+    from accord.machine.rulebook import RuleBook
+    from accord.machine.tables import Symbol
+
+__all__ = ["RuleMachine", "RuleNode"]
+
+
+class RuleNode:
+    """A state of a rule. `links` maps what happened to the next node; what is not there has to be computed."""
+
+    __slots__ = ("links", "machine", "owes", "state")
+
+    def __init__(self, machine: RuleMachine, state: RuleState) -> None:
+        self.machine = machine
+        self.state = state
+        self.owes = machine.owes(state)
+        self.links: dict[object, RuleNode] = {}
+
+    def armed(self, direction: Direction) -> bool:
+        """Whether the next event of this direction matters whatever it is."""
+        return self.machine.form.armed(self.state, direction)
+
+
+class RuleMachine:
+    """One rule, compiled."""
+
+    def __init__(self, rule: Rule, book: RuleBook, limits: Limits) -> None:
+        self.rule = rule
+        self.book = book
+        self.text = " ".join(print_rule_body(rule.body))
+        self.patterns: list[Pattern] = []
+        self.atoms: list[Atom] = []
+        self.form: Form = form_of(self, rule.body)
+        self.guards = [[compile_guard(guard) for guard in pattern.guards] for pattern in self.patterns]
+        bare = [pattern.label for pattern in self.patterns if pattern.direction is None]
+        self.bits = {label: 1 << index for index, label in enumerate(dict.fromkeys(bare))}
+        self.by_label: dict[str, list[int]] = {}
+        for index, pattern in enumerate(self.patterns):
+            self.by_label.setdefault(pattern.label, []).append(index)
+        # Labels for which direction and label alone decide what this rule makes of an event.
+        self.plain_labels = {
+            label
+            for label, indices in self.by_label.items()
+            if all(not self.patterns[i].guards and not self.patterns[i].gated for i in indices)
+        }
+        self._most = limits.remembered_standings
+        self._nodes: dict[RuleState, RuleNode] = {}
+        self.start = self.node(RuleState(0, (0,) * len(self.atoms), 0))
+
+    @property
+    def watched(self) -> frozenset[tuple[Direction, str]]:
+        """The events this rule looks at."""
+        found: set[tuple[Direction, str]] = set()
+        for pattern in self.patterns:
+            directions: tuple[Direction, ...] = (pattern.direction,) if pattern.direction else ("!", "?")
+            found.update((direction, pattern.label) for direction in directions)
+        return frozenset(found)
+
+    def add_pattern(self, pattern: Pattern) -> int:
+        """The number of a pattern; equal ones share it."""
+        if pattern not in self.patterns:
+            self.patterns.append(pattern)
+        return self.patterns.index(pattern)
+
+    def node(self, state: RuleState) -> RuleNode:
+        """The node of a state, shared with all sessions while there is room."""
+        known = self._nodes.get(state)
+        if known is not None:
+            return known
+        fresh = RuleNode(self, state)
+        return self._nodes.setdefault(state, fresh) if len(self._nodes) < self._most else fresh
+
+    def outcomes(
+        self, state: RuleState, direction: Direction, label: str, payload: Mapping[str, object], by: str | None
+    ) -> tuple[Outcome, ...]:
+        """For each pattern whether the event fits it."""
+        found: list[Outcome] = [False] * len(self.patterns)
+        for index in self.by_label.get(label, ()):
+            pattern = self.patterns[index]
+            if not self.applies(state, pattern, direction) or (pattern.gated and by is None):
+                continue
+            results = [guard(payload) for guard in self.guards[index]]
+            found[index] = False if False in results else None if None in results else True
+        return tuple(found)
+
+    def applies(self, state: RuleState, pattern: Pattern, direction: Direction) -> bool:
+        """Whether a pattern looks at this direction now."""
+        if pattern.direction is not None:
+            return pattern.direction == direction
+        return direction == "!" or not state.called & self.bits[pattern.label]
+
+    def advance(
+        self, node: RuleNode, direction: Direction, label: str, outcomes: tuple[Outcome, ...]
+    ) -> RuleNode | None:
+        """The node after an event, or `None` if the rule refuses it."""
+        key: object = direction + label if label in self.plain_labels else (direction, label, outcomes)
+        known = node.links.get(key)
+        if known is not None:
+            return known
+        state = node.state
+        after = self.form.step(state, direction, outcomes)
+        if after is None:
+            return None
+        if direction == "!" and label in self.bits:
+            after = after._replace(called=after.called | self.bits[label])
+        following = self.node(after)
+        if self._nodes.get(state) is node:
+            node.links[key] = following
+        return following
+
+    def imagined(self, state: RuleState, symbol: Symbol, *, helpful: bool) -> tuple[Outcome, ...]:
+        """Outcomes for an event whose payload is not known; see `RuleBook.imagine`."""
+        wanted = {atom.pattern for atom in self.atoms if not atom.negative} | set(self.form.answers)
+        found: list[Outcome] = [False] * len(self.patterns)
+        for index in self.by_label.get(symbol.label, ()):
+            pattern = self.patterns[index]
+            certain = not pattern.guards and (not pattern.gated or symbol.gated)
+            if self.applies(state, pattern, symbol.direction):
+                found[index] = certain or (helpful and index in wanted)
+        return tuple(found)
+
+    def describe(self, state: RuleState) -> str:
+        """What the rule has seen of the session, in words."""
+        return self.form.describe(state)
+
+    @property
+    def has_adjacency(self) -> bool:
+        """Whether the rule is about what comes at once after what."""
+        return self.form.adjacent_links
+
+    def counted(self, state: RuleState, outcomes: tuple[Outcome, ...]) -> tuple[int, ...]:
+        """How often each message of the condition has happened after this event."""
+        return tuple(
+            min(count + 1, atom.most) if counts_as(outcomes[atom.pattern], atom.negative) else count
+            for count, atom in zip(state.counts, self.atoms, strict=True)
+        )
+
+    def owes(self, state: RuleState) -> bool:
+        """Whether the session may not end here."""
+        return self.form.owes(state)

@@ -1,0 +1,131 @@
+"""A step of a protocol with everything an event can carry: partner, payload, and who is responsible for it.
+
+What a session holds beside its standing is `Registers`, or, where it follows several possibilities and has registers,
+`Possibilities`: each configuration with the registers it would have.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from accord.machine.configurations import moves
+from accord.machine.guards import Failure, Registers
+from accord.machine.standing import check_partners
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from accord.language.tree import Direction
+    from accord.machine.configurations import Configuration, Origin
+    from accord.machine.standing import Standing
+    from accord.machine.tables import Symbol
+
+__all__ = ["Holding", "Possibilities", "Refused", "Taken", "take"]
+
+_AMBIGUOUS = "the guards of two branches hold together, so which one is meant cannot be told"
+
+
+@dataclass(frozen=True, slots=True)
+class Possibilities:
+    """Configurations with their registers, where there is more than one."""
+
+    pairs: frozenset[tuple[Configuration, Registers]]
+
+
+Holding: TypeAlias = "Registers | Possibilities"
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The step was taken: where the session stands, and what it holds."""
+
+    standing: Standing
+    holding: Holding
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The step is not legal; `reasons` say why where the label was right and the data was not."""
+
+    reasons: tuple[str, ...] = ()
+
+
+def take(
+    standing: Standing,
+    holding: Holding,
+    direction: Direction,
+    label: str,
+    partner: str | None,
+    payload: Mapping[str, object],
+    by: str | None,
+) -> Taken | Refused:
+    """Where an event leads.
+
+    Raises `UsageError` for a partner left open and for payloads that hold no JSON, `TooManyConfigurationsError` if the
+    possibilities exceed the limits.
+    """
+    matching = standing.matching(direction, label, partner)
+    if not matching:
+        return Refused()
+    plain = all(symbol.is_plain for symbol in matching)
+    if plain and not (standing.standings.registers and len(standing.configurations) > 1):
+        following = standing.follow(direction, label, partner)
+        assert following is not None  # noqa: S101 - there are matching symbols
+        return Taken(following, _spread(following, holding))
+    return _take_with_data(standing, holding, matching, direction, label, partner, payload, by)
+
+
+def _spread(following: Standing, holding: Holding) -> Holding:
+    """The same registers for each possibility, where there is more than one from now on."""
+    if not following.standings.registers or len(following.configurations) == 1 or isinstance(holding, Possibilities):
+        return holding
+    return Possibilities(frozenset((configuration, holding) for configuration in following.configurations))
+
+
+def _take_with_data(
+    standing: Standing,
+    holding: Holding,
+    matching: list[Symbol],
+    direction: Direction,
+    label: str,
+    partner: str | None,
+    payload: Mapping[str, object],
+    by: str | None,
+) -> Taken | Refused:
+    standings = standing.standings
+    machine = standings.machine
+    wanted = {index for index, symbol in enumerate(machine.symbols) if symbol in matching}
+    pairs = (
+        holding.pairs
+        if isinstance(holding, Possibilities)
+        else [(configuration, holding) for configuration in standing.configurations]
+    )
+    reached: set[tuple[Configuration, Registers]] = set()
+    taken: list[Symbol] = []
+    reasons: dict[str, None] = {}
+    for configuration, registers in pairs:
+        enabled: dict[Origin, int] = {}
+        for symbol, following, origin in moves(machine, configuration):
+            if symbol not in wanted:
+                continue
+            check = standings.checks[symbol]
+            after = registers if check is None else check(payload, by, registers)
+            if isinstance(after, Failure):
+                reasons[after.reason] = None
+                continue
+            if enabled.setdefault(origin, symbol) != symbol:
+                same = machine.symbols[enabled[origin]], machine.symbols[symbol]
+                check_partners(direction, label, partner, list(same))
+                return Refused((_AMBIGUOUS,))
+            taken.append(machine.symbols[symbol])
+            reached.add((following, after))
+    if not reached:
+        return Refused(tuple(reasons))
+    check_partners(direction, label, partner, taken)
+    following_standing = standings.at(frozenset(configuration for configuration, _ in reached))
+    if len(reached) > 1 and standings.registers:
+        if len(reached) > standings.limits.configurations:
+            return Refused((f"more than {standings.limits.configurations} possibilities would have to be followed",))
+        return Taken(following_standing, Possibilities(frozenset(reached)))
+    return Taken(following_standing, next(iter(reached))[1])

@@ -1,0 +1,88 @@
+"""Events as the caller gives them, checked before anything looks at them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from accord.errors import UsageError
+from accord.language.labels import is_name, normalise, parse_word, print_word, quote
+
+if TYPE_CHECKING:
+    from accord.language.tree import Direction
+
+__all__ = ["NO_PAYLOAD", "Event", "make_event", "read_event"]
+
+NO_PAYLOAD: Mapping[str, object] = {}
+
+
+class Event(NamedTuple):
+    """Something that is said to happen: what, with whom, with which payload, and by whose decision."""
+
+    direction: Direction
+    label: str
+    partner: str | None = None
+    payload: Mapping[str, object] = NO_PAYLOAD
+    by: str | None = None
+
+    @property
+    def word(self) -> str:
+        """As it stands in a trace; who made the step is part of it."""
+        word = print_word(self.direction, self.label, self.partner)
+        if self.by is None:
+            return word
+        return f"{word} by {self.by if is_name(self.by) else quote(self.by)}"
+
+
+def make_event(direction: Direction, label: object, payload: object, partner: object, by: object = None) -> Event:
+    """An event from what a caller gave; `UsageError` if that cannot be one."""
+    if type(label) is not str:
+        raise UsageError(f"a label is a `str`, got `{type(label).__name__}`")
+    if not label:
+        raise UsageError("a label has at least one character")
+    if partner is not None and (type(partner) is not str or not is_name(partner)):
+        raise UsageError(f"a partner is a role name, got {partner!r}")
+    if by is not None and (type(by) is not str or not by.strip()):
+        raise UsageError(f"`by` names the person who made the step, got {by!r}")
+    if payload is None:
+        payload = NO_PAYLOAD
+    elif not isinstance(payload, Mapping):
+        raise UsageError(f"a payload is a mapping (such as a `dict`), got `{type(payload).__name__}`")
+    return Event(direction, normalise(label), partner and normalise(partner), payload, by)
+
+
+_QUOTED = r'"(?:[^"\\]|\\.)*+"'
+_EVENT = re.compile(
+    rf"""
+    (?P<word> [^!?"\s]* [!?] (?: {_QUOTED} | [^\s"{{]+ ) )
+    (?: \s* (?P<payload> \{{.*\}} ) )?
+    (?: \s+ by \s+ (?P<by> {_QUOTED} | [^\s"]+ ) )?
+    \s* \Z
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def read_event(text: str) -> Event:
+    """The event in a text such as `!Ask`, `?Approval by ana` or `!pay {"amount": 3}`; `ValueError` if there is none.
+
+    What does not have this form is taken as a word whose label is not quoted, so `!my tool` is read too.
+    """
+    if not isinstance(text, str):
+        raise ValueError(f"an event is a text, got `{type(text).__name__}`")  # noqa: TRY004 - as for all other faults
+    match = _EVENT.match(text)
+    if match is None:
+        return Event(*parse_word(text))
+    payload = NO_PAYLOAD
+    if match["payload"]:
+        try:
+            payload = json.loads(match["payload"])
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"the payload is no JSON object: {error}") from None
+    by = match["by"]
+    if by is not None and by.startswith('"'):
+        by = parse_word(f"!{by}")[1]
+    direction, label, partner = parse_word(match["word"])
+    return Event(direction, label, partner, payload, by)

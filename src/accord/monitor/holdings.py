@@ -1,0 +1,152 @@
+"""Where a session stands and what it holds, as JSON values and back. Reading checks everything it is given.
+
+Frozen values are tagged as they are in memory: `["list", […]]`, `["bool", true]`. What JSON has no word for is an
+object: `{"unbound": true}`, `{"set": […]}`, `{"float": "nan"}`.
+"""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import TYPE_CHECKING, cast
+
+from accord.errors import UsageError
+from accord.language.values import DEEPEST
+from accord.machine.collection import Collection
+from accord.machine.guards import UNBOUND
+from accord.machine.tables import Fork
+from accord.machine.taking import Possibilities
+
+if TYPE_CHECKING:
+    from accord.canonical import Json
+    from accord.language.values import Frozen
+    from accord.machine.configurations import Configuration
+    from accord.machine.guards import Held, Registers
+    from accord.machine.standing import Standing
+    from accord.machine.tables import Machine
+    from accord.machine.taking import Holding
+
+__all__ = ["configuration_from_json", "configuration_to_json", "holding_from_json", "holding_to_json"]
+
+
+def configuration_to_json(configuration: Configuration) -> Json:
+    """A configuration as nested arrays."""
+    if len(configuration) == 1:
+        return [configuration[0]]
+    join, parts = configuration
+    return [join, [configuration_to_json(part) for part in parts]]
+
+
+def configuration_from_json(value: object, machine: Machine, depth: int) -> Configuration:
+    """A configuration whose every number is known to be a state; the checksum may be right and the numbers wrong."""
+    damaged = UsageError("the snapshot is damaged: it names no place of this contract")
+    if depth < 0 or not isinstance(value, list | tuple) or len(value) not in {1, 2}:
+        raise damaged
+    number = value[0]
+    if type(number) is not int or not 0 <= number < len(machine.states):
+        raise damaged
+    if len(value) == 1:
+        return (number,)
+    parts = value[1]
+    if not isinstance(parts, list | tuple) or not parts:
+        raise damaged
+    if not any(isinstance(state, Fork) and state.join == number for state in machine.states):
+        raise damaged
+    return (number, tuple(sorted(configuration_from_json(part, machine, depth - 1) for part in parts)))
+
+
+def holding_to_json(holding: Holding) -> Json:
+    """Registers as an array; possibilities as an object."""
+    if isinstance(holding, Possibilities):
+        pairs = sorted(holding.pairs, key=lambda pair: pair[0])
+        return {"possibilities": [[configuration_to_json(c), _registers_to_json(r)] for c, r in pairs]}
+    return _registers_to_json(holding)
+
+
+def _registers_to_json(registers: Registers) -> Json:
+    return [_held_to_json(held) for held in registers]
+
+
+def _held_to_json(held: Held) -> Json:
+    if held is UNBOUND:
+        return {"unbound": True}
+    if isinstance(held, Collection):
+        return {"set": [_frozen_to_json(element) for element in held]}
+    return _frozen_to_json(cast("Frozen", held))
+
+
+def _frozen_to_json(value: Frozen) -> Json:
+    if isinstance(value, float) and not isfinite(value):
+        return {"float": str(value)}
+    if not isinstance(value, tuple):
+        return value
+    tag, inside = value
+    if tag == "list":
+        return [tag, [_frozen_to_json(item) for item in cast("tuple[Frozen, ...]", inside)]]
+    if tag == "map":
+        return [tag, [[key, _frozen_to_json(item)] for key, item in cast("tuple[tuple[str, Frozen], ...]", inside)]]
+    return [tag, cast("bool", inside)]
+
+
+def holding_from_json(value: object, standing: Standing) -> Holding:
+    """What a session holds that stands there."""
+    start = standing.standings.registers
+    if not start and value is None:
+        return ()
+    if isinstance(value, dict) and set(value) == {"possibilities"} and isinstance(value["possibilities"], list):
+        limits, machine = standing.standings.limits, standing.standings.machine
+        pairs = set()
+        for pair in value["possibilities"][: limits.configurations + 1]:
+            if not isinstance(pair, list) or len(pair) != 2:
+                raise _damaged()
+            configuration = configuration_from_json(pair[0], machine, limits.interleaving_depth)
+            pairs.add((configuration, _registers_from_json(pair[1], start)))
+        if {configuration for configuration, _ in pairs} != set(standing.configurations):
+            raise _damaged()
+        return Possibilities(frozenset(pairs))
+    if len(standing.configurations) > 1:
+        raise _damaged()
+    return _registers_from_json(value, start)
+
+
+def _damaged() -> UsageError:
+    return UsageError("the snapshot is damaged: it holds no registers of this contract")
+
+
+def _registers_from_json(value: object, start: Registers) -> Registers:
+    if not isinstance(value, list) or len(value) != len(start):
+        raise _damaged()
+    registers = tuple(_held_from_json(item) for item in value)
+    for held, first in zip(registers, start, strict=True):
+        if isinstance(held, Collection) != isinstance(first, Collection):
+            raise _damaged()
+    return registers
+
+
+def _held_from_json(value: object) -> Held:
+    if value == {"unbound": True}:
+        return UNBOUND
+    if isinstance(value, dict) and set(value) == {"set"} and isinstance(value["set"], list):
+        return Collection(_frozen_from_json(item, DEEPEST) for item in value["set"])
+    return _frozen_from_json(value, DEEPEST)
+
+
+def _frozen_from_json(value: object, depth: int) -> Frozen:
+    if value is None or (isinstance(value, str | int | float) and not isinstance(value, bool)):
+        return value
+    if isinstance(value, dict) and set(value) == {"float"} and value["float"] in {"nan", "inf", "-inf"}:
+        return float(value["float"])
+    if not isinstance(value, list) or len(value) != 2 or depth < 0:
+        raise _damaged()
+    tag, inside = value
+    if tag == "bool" and isinstance(inside, bool):
+        return ("bool", inside)
+    if tag == "list" and isinstance(inside, list):
+        return ("list", tuple(_frozen_from_json(item, depth - 1) for item in inside))
+    if tag == "map" and isinstance(inside, list):
+        items = []
+        for item in inside:
+            if not isinstance(item, list) or len(item) != 2 or not isinstance(item[0], str):
+                raise _damaged()
+            items.append((item[0], _frozen_from_json(item[1], depth - 1)))
+        return ("map", tuple(items))
+    raise _damaged()
