@@ -13,11 +13,11 @@ demo: $(READY)
 	@$(BIN)/python examples/booking/demo.py
 
 test: $(READY)
-	$(BIN)/python -m pytest -q -n $(WORKERS)
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
 # The long checks of `make test` at full volume.
 soak: $(READY)
-	ACCORD_SOAK=1 $(BIN)/python -m pytest -q -n $(WORKERS)
+	ACCORD_SOAK=1 $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
 check: $(READY)
 	$(BIN)/ruff check .

@@ -20,33 +20,60 @@ from accord.cli.app import app
 
 HERE = Path(__file__).parent
 
+PAYMENT = "../../examples/payment/payment.accord"
+QUOTE = """!AskQuote ?Quote {"total": 250, "currency": "EUR"}"""
+PAY = """!Pay {"amount": 250, "currency": "EUR"}"""
+
 CASES = {
     "check": "check contracts",
     "check_json": "check contracts/many_errors.accord --format json",
     "check_sarif": "check contracts/many_errors.accord --format sarif",
     "check_github": "check contracts/many_errors.accord --format github",
-    "check_fine": "check contracts/orders.accord contracts/ask.accord",
+    "check_fine": "check contracts/orders.accord contracts/ask.accord contracts/house_rules.accord",
     "explain": "explain",
     "explain_e023": "explain E023",
-    "fmt_check": "fmt --check contracts/orders.accord contracts/ask.accord",
+    "explain_e042": "explain E042",
+    "explain_w051": "explain W051",
+    "fmt_check": "fmt --check contracts/orders.accord contracts/ask.accord contracts/house_rules.accord",
     "replay": "replay contracts/ask.accord '!Ask !Sorry ?No !Sorry end'",
     "replay_refuse": "replay contracts/ask.accord --mode refuse '!Sory !Ask !Sorry ?Unrecognized ?No end !Sorry'",
     "replay_json": "replay contracts/ask.accord --json '!Ask !Sorry ?No'",
     "replay_parts": "replay contracts/orders.accord --protocol Order "
     """'!"show [red]cart[/red]" ?pay !log Bank!charge !log !log end'""",
+    "replay_data": f"replay {PAYMENT} --mode refuse '{QUOTE} {PAY}' '!AskApproval ?Approval ?Approval by ana' '{PAY}'",
+    "replay_data_json": f"replay {PAYMENT} --json '{QUOTE} {PAY}'",
+    "replay_rules": "replay contracts/house_rules.accord --mode refuse "
+    """'!Delete !Commit !Look !Commit !Pay {"amount": 500} !Pay {} ?Approval by "Ana B." !Pay {"amount": 500} !Ask'""",
     "show_text": "show contracts/orders.accord",
     "show_dot": "show contracts/orders.accord --format dot",
     "show_mermaid": "show contracts/orders.accord --format mermaid",
     "show_json": "show contracts/orders.accord --format json",
+    "show_data": f"show {PAYMENT}",
+    "show_data_dot": f"show {PAYMENT} --format dot",
+    "show_data_mermaid": f"show {PAYMENT} --format mermaid",
+    "show_data_json": f"show {PAYMENT} --format json",
+    "show_rules": "show contracts/house_rules.accord",
+    "show_rules_dot": "show contracts/house_rules.accord --format dot",
+    "show_rules_mermaid": "show contracts/house_rules.accord --format mermaid",
+    "show_rules_json": "show contracts/house_rules.accord --format json",
     "step": "step contracts/ask.accord",
+    "step_data": f"step {PAYMENT}",
+    "step_rules": "step contracts/house_rules.accord",
 }
-TYPED = {"step": "1\n!Sorry\nSory\n?No\nundo\nhelp\nclose\nquit\n"}
+TYPED = {
+    "step": "1\n!Sorry\nSory\n?No\nundo\nhelp\nclose\nquit\n",
+    "step_data": "1\n1\n250\n[EUR\nEUR\n2\n250\nEUR\n1\n1\nana\n2\nundo\n"
+    """!Pay {"amount": 250, "currency": "EUR"}\nundo\nquit\n""",
+    "step_rules": "!Ask\n5\n500\n7\nAna B.\n5\n500\nclose\n",
+}
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_output(name, monkeypatch):
     monkeypatch.chdir(HERE)
     monkeypatch.delenv("FORCE_COLOR", raising=False)
+    monkeypatch.setenv("LINES", "40")
+    monkeypatch.setenv("COLUMNS", "100")
     arguments = shlex.split(CASES[name])
     result = CliRunner().invoke(app, arguments, prog_name="accord", input=TYPED.get(name, ""))
     seen = f"$ accord {CASES[name]}\n{result.output}[exit status {result.exit_code}]\n"

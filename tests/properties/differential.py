@@ -1,4 +1,4 @@
-"""The reference semantics and the product, held against each other on random protocols and traces.
+"""The reference semantics and the product, held against each other on random contracts and traces.
 
 `compare` runs one trace on both and returns the first difference. `campaign` runs many, from a seed, and reports what
 it looked at: a campaign that only ever looked at refused events would find nothing and prove nothing.
@@ -7,18 +7,21 @@ it looked at: a campaign that only ever looked at refused events would find noth
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
 
 from accord import Monitor, UsageError, semantics
 from accord.diagnostics import Source
-from accord.language.tree import Choice, Declaration, Document, Interleaving, Recursion
+from accord.language.tree import Action, Choice, Declaration, Document, Interleaving, Recursion
 from accord.machine import compile_document
 from accord.monitor.verdicts import Blocked, Ok, Unrecognized, Violation
-from tests.properties.generate import kinds, random_event, random_protocol, size
+from tests.properties.generate import kinds, random_action, random_protocol, size
+from tests.properties.generate_data import random_document, random_payload
 
 TRACES_PER_PROTOCOL = 5
 LONGEST_TRACE = 14
+TRIES_FOR_A_FITTING_PAYLOAD = 6
 
 KIND = {Ok: "ok", Violation: "violation", Blocked: "blocked", Unrecognized: "unrecognized"}
 
@@ -27,24 +30,17 @@ KIND = {Ok: "ok", Violation: "violation", Blocked: "blocked", Unrecognized: "unr
 class Health:
     """What a campaign looked at."""
 
+    flavour: str
     pairs: int = 0
     protocols: int = 0
     thrown_away: int = 0
     events: Counter[str] = field(default_factory=Counter)
     outcomes: Counter[str] = field(default_factory=Counter)
+    clauses: Counter[str] = field(default_factory=Counter)
     longest_accepted: int = 0
     sizes: int = 0
     largest: int = 0
     with_kind: Counter[str] = field(default_factory=Counter)
-
-    def add(self, other: Health) -> None:
-        for name in ("pairs", "protocols", "thrown_away", "sizes"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.events += other.events
-        self.outcomes += other.outcomes
-        self.with_kind += other.with_kind
-        self.longest_accepted = max(self.longest_accepted, other.longest_accepted)
-        self.largest = max(self.largest, other.largest)
 
     def share(self, counter: Counter[str], key: str) -> float:
         return counter[key] / max(1, counter.total())
@@ -52,108 +48,175 @@ class Health:
     def sentence(self) -> str:
         share = {k: f"{v / self.protocols:.0%}" for k, v in sorted(self.with_kind.items())}
         return (
-            f"differential: {self.pairs:,} pairs of {self.protocols:,} protocols "
+            f"differential, {self.flavour}: {self.pairs:,} pairs of {self.protocols:,} contracts "
             f"({self.thrown_away:,} ill-formed ones thrown away), mean size {self.sizes / self.protocols:.1f}, "
             f"largest {self.largest}, {share}; {self.events.total():,} events, "
             f"{self.share(self.events, 'ok'):.0%} accepted, longest accepted run {self.longest_accepted}; "
-            f"closed {dict(self.outcomes)}"
+            f"refused by {dict(self.clauses)}; closed {dict(self.outcomes)}"
         )
 
     def check_floors(self) -> None:
         """A generator that has gone stale is a failure, not a success."""
-        assert self.share(self.events, "ok") > 0.5, self.sentence()
+        assert self.share(self.events, "ok") > 0.4, self.sentence()
         assert self.events["violation"] > self.pairs * 0.1, self.sentence()
         assert self.events["blocked"] and self.events["unrecognized"], self.sentence()
-        assert self.longest_accepted == LONGEST_TRACE, self.sentence()
+        assert self.longest_accepted >= LONGEST_TRACE - 2, self.sentence()
         assert self.sizes / self.protocols > 5, self.sentence()
         for outcome in ("ok", "violation", "blocked", "unrecognized"):
             assert self.outcomes[outcome] > self.pairs * 0.001, self.sentence()
         for kind in ("Choice", "Recursion", "Interleaving"):
             assert self.with_kind[kind] > self.protocols * 0.1, self.sentence()
-        assert self.thrown_away < self.protocols * 3, self.sentence()
+        if "rules" in self.flavour:
+            assert self.clauses["rule"] > self.pairs * 0.1, self.sentence()
+        if "data" in self.flavour:
+            assert self.with_kind["clauses"] > self.protocols * 0.3, self.sentence()
+            assert self.with_kind["gates"] > self.protocols * 0.05, self.sentence()
+        assert self.thrown_away < self.protocols * 12, self.sentence()
 
 
-def monitor_for(body, rng: Random) -> Monitor:
-    contract = compile_document(Document((Declaration(None, body),), Source("")))
-    return Monitor(contract, mode="refuse" if rng.random() < 0.5 else "halt")
+def monitor_for(document: Document, rng: Random) -> Monitor:
+    return Monitor(compile_document(document), mode="refuse" if rng.random() < 0.5 else "halt")
 
 
-def answer(verdict) -> tuple[str, tuple[str, ...]]:
+def random_contract(rng: Random, flavour: str) -> tuple[Document, int]:
+    if flavour == "plain":
+        body, thrown_away = random_protocol(rng)
+        return Document((Declaration("P", body),), Source("")), thrown_away
+    return random_document(rng, data="data" in flavour, rules="rules" in flavour)
+
+
+def answer(verdict) -> tuple[str, tuple[str, ...], str]:
     expected = tuple(verdict.expected) if isinstance(verdict, Violation | Unrecognized) else ()
-    return KIND[type(verdict)], expected
+    clause = ""
+    if isinstance(verdict, Violation):
+        clause = verdict.clause[6:-1] if verdict.clause.startswith("rule ") else "protocol"
+    return KIND[type(verdict)], expected, clause
 
 
-def compare(body, rng: Random, health: Health, make_monitor=monitor_for) -> str | None:
+@dataclass
+class Telling:
+    """One event as both engines are told it."""
+
+    action: Action
+    payload: dict | None
+    by: str | None
+
+    def tell(self, session):
+        if self.action.direction == "!":
+            return session.send(self.action.label, self.payload, to=self.action.partner)
+        return session.receive(self.action.label, self.payload, sender=self.action.partner, by=self.by)
+
+    def __str__(self) -> str:
+        return f"{semantics.word(self.action)} {self.payload} by {self.by}"
+
+
+def random_telling(rng: Random, state, flavour: str) -> Telling:
+    """Mostly something legal, with a payload that fits where one is found; sometimes anything."""
+    legal = sorted(semantics.moves(state), key=semantics.word) if state is not None else []
+    action = rng.choice(legal) if legal and rng.random() < 0.92 else random_action(rng)
+    partner = action.partner if rng.random() < 0.7 else None  # leave the partner out where one is named
+    bare = Action(action.direction, action.label, partner)
+    if flavour == "plain":
+        return Telling(bare, None, None)
+    telling = Telling(bare, None, None)
+    for _ in range(TRIES_FOR_A_FITTING_PAYLOAD):
+        by = "ana" if bare.direction == "?" and rng.random() < 0.5 else None
+        telling = Telling(bare, random_payload(rng), by)
+        try:
+            if state is None or semantics.step(state, bare.direction, bare.label, partner, telling.payload, by):
+                break
+        except ValueError:
+            break
+    return telling
+
+
+def compare(document: Document, rng: Random, health: Health, make_monitor=monitor_for) -> str | None:
     """Run one random trace on both engines; the first difference in words, or `None`."""
-    monitor = make_monitor(body, rng)
-    reference = semantics.Session(body, monitor.mode)
-    state = semantics.start(body)
+    monitor = make_monitor(document, rng)
+    body = document.declarations[0].body if document.declarations else None
+    reference = semantics.Session(body, monitor.mode, rules=document.rules)
+    state = semantics.start(body) if body is not None else None
     told: list[str] = []
     accepted = 0
+
+    def difference(what: str, mine: object, theirs: object) -> str:
+        return f"{document!r} after {told}: {what}: accord {mine}, reference {theirs}"
+
     for _ in range(rng.randint(1, LONGEST_TRACE)):
-        legal = sorted(semantics.moves(state), key=semantics.word)
-        if (not legal or reference.status == "violated") and rng.random() < 0.7:
+        over = state is not None and not semantics.moves(state)
+        if (over or reference.status == "violated") and rng.random() < 0.7:
             break  # little to be learnt from a session that is over
-        event = random_event(rng, legal)
-        if rng.random() < 0.3:  # leave the partner out where one is named
-            event = type(event)(event.direction, event.label)
-        told.append(semantics.word(event))
+        telling = random_telling(rng, state, health.flavour)
+        told.append(str(telling))
         mine = theirs = None
-        try:
-            if event.direction == "!":
-                theirs = reference.send(event.label, to=event.partner)
-            else:
-                theirs = reference.receive(event.label, sender=event.partner)
-        except ValueError:
-            pass
-        try:
-            if event.direction == "!":
-                mine = monitor.send(event.label, to=event.partner)
-            else:
-                mine = monitor.receive(event.label, sender=event.partner)
-        except UsageError:
-            pass
+        with suppress(ValueError):
+            theirs = telling.tell(reference)
+        with suppress(UsageError):
+            mine = telling.tell(monitor)
         if theirs is None or mine is None:
             health.events["ambiguous"] += 1
             if theirs is not mine:
-                return f"{body!r} after {told}: usage error here {mine is None}, reference {theirs is None}"
+                return difference("usage error", mine is None, theirs is None)
             continue
         health.events[theirs.kind] += 1
+        if theirs.kind == "violation":
+            health.clauses["protocol" if theirs.clause == "protocol" else "rule"] += 1
         if theirs.kind == "ok":
             accepted += 1
-            state = semantics.step(state, event.direction, event.label, event.partner)
-        if answer(mine) != (theirs.kind, theirs.expected):
-            return f"{body!r} after {told}: accord {answer(mine)}, reference {theirs}"
+            if state is not None:
+                event = telling.action
+                state = semantics.step(state, event.direction, event.label, event.partner, telling.payload, telling.by)
+        if answer(mine) != (theirs.kind, theirs.expected, theirs.clause):
+            return difference("verdict", answer(mine), theirs)
         if (monitor.status, monitor.allowed()) != (reference.status, reference.allowed()):
-            return (
-                f"{body!r} after {told}: accord {monitor.status} {monitor.allowed()}, "
-                f"reference {reference.status} {reference.allowed()}"
-            )
+            return difference("status", (monitor.status, monitor.allowed()), (reference.status, reference.allowed()))
         if rng.random() < 0.1:
             monitor = Monitor.restore(monitor.contract, monitor.snapshot())
     mine, theirs = monitor.close(), reference.close()
     health.outcomes[theirs.kind] += 1
     health.longest_accepted = max(health.longest_accepted, accepted)
-    if (answer(mine), monitor.status) != ((theirs.kind, theirs.expected), reference.status):
-        return f"{body!r} after {told}, closing: accord {answer(mine)}, reference {theirs}"
+    if (answer(mine), monitor.status) != ((theirs.kind, theirs.expected, theirs.clause), reference.status):
+        return difference("closing", answer(mine), theirs)
     return None
 
 
-def campaign(seed: int, pairs: int, make_monitor=monitor_for) -> tuple[Health, str | None]:
-    """Compare that many pairs; stop at the first difference."""
-    rng = Random(seed)
-    health = Health()
-    while health.pairs < pairs:
-        body, thrown_away = random_protocol(rng)
-        health.protocols += 1
-        health.thrown_away += thrown_away
-        health.sizes += size(body)
-        health.largest = max(health.largest, size(body))
+def look_at(document: Document, health: Health) -> None:
+    """Count what the contract is made of."""
+    health.protocols += 1
+    measure = 0
+    for declaration in document.declarations:
+        body = declaration.body
+        measure += size(body)
         for kind in kinds(body) & {Choice, Recursion, Interleaving}:
             health.with_kind[kind.__name__] += 1
+        actions = [node for node in nodes(body) if isinstance(node, Action)]
+        health.with_kind["clauses"] += any(action.clauses for action in actions)
+        health.with_kind["gates"] += any(action.gated for action in actions)
+    health.with_kind["rules"] += bool(document.rules)
+    measure += 4 * len(document.rules)
+    health.sizes += measure
+    health.largest = max(health.largest, measure)
+
+
+def nodes(body):
+    todo = [body]
+    while todo:
+        node = todo.pop()
+        yield node
+        todo += node.children()
+
+
+def campaign(seed: int, pairs: int, make_monitor=monitor_for, flavour: str = "plain") -> tuple[Health, str | None]:
+    """Compare that many pairs; stop at the first difference."""
+    rng = Random(f"{flavour} {seed}")
+    health = Health(flavour)
+    while health.pairs < pairs:
+        document, thrown_away = random_contract(rng, flavour)
+        health.thrown_away += thrown_away
+        look_at(document, health)
         for _ in range(TRACES_PER_PROTOCOL):
             health.pairs += 1
-            difference = compare(body, rng, health, make_monitor)
-            if difference is not None:
-                return health, difference
+            found = compare(document, rng, health, make_monitor)
+            if found is not None:
+                return health, found
     return health, None

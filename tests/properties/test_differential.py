@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from random import Random
 
 import pytest
 
-from accord.language.tree import Action, Choice, End, Interleaving, Recursion, Sequence, Variable, sequence
-from accord.machine import compiler, configurations, minimise, standing
+from accord.language.tree import Action, Choice, Document, End, Interleaving, Recursion, Sequence, Variable, sequence
+from accord.language.values import MISSING, lookup
+from accord.machine import compiler, configurations, guards, minimise, rule_forms, rulebook, rules, standing, taking
 from accord.machine.tables import Fork, Plain
 from tests.properties.differential import campaign, monitor_for
 
-CHUNKS = 40 if os.environ.get("ACCORD_SOAK") else 4
-PAIRS = 50_000 if os.environ.get("ACCORD_SOAK") else 5_000
+SOAK = bool(os.environ.get("ACCORD_SOAK"))
+PAIRS = 50_000 if SOAK else 5_000
+CHUNKS = 40 if SOAK else 4
+CAMPAIGNS = [(flavour, seed) for flavour in ("plain", "data", "data rules") for seed in range(CHUNKS)]
 
 
-@pytest.mark.parametrize("seed", range(CHUNKS))
-def test_machine_agrees_with_reference(seed, health):
-    seen, difference = campaign(seed, PAIRS)
+@pytest.mark.parametrize(("flavour", "seed"), [*CAMPAIGNS, ("rules", 0)])
+def test_machine_agrees_with_reference(flavour, seed, health):
+    seen, difference = campaign(seed, PAIRS, flavour=flavour)
     assert difference is None
     assert seen.pairs >= PAIRS
     seen.check_floors()
@@ -59,8 +63,9 @@ def partners_are_forgotten(node, _):
     "bug", [jumps_to_the_outermost_loop, last_branch_does_not_fall_through, partners_are_forgotten]
 )
 def test_planted_miscompilation_is_caught(bug):
-    def miscompiled(body, rng: Random):
-        return monitor_for(rebuilt(body, bug), rng)
+    def miscompiled(document, rng: Random):
+        items = tuple(replace(item, body=rebuilt(item.body, bug)) for item in document.items)
+        return monitor_for(Document(items, document.source), rng)
 
     seen, difference = campaign(7, 5_000, miscompiled)
     assert difference is not None, seen.sentence()
@@ -115,4 +120,117 @@ def equal_parts_are_one(monkeypatch):
 def test_planted_bug_in_the_machine_is_caught(plant, monkeypatch):
     plant(monkeypatch)
     seen, difference = campaign(11, 5_000)
+    assert difference is not None, seen.sentence()
+
+
+# Bugs in what looks at data.
+
+
+def true_is_one(monkeypatch):
+    original = guards.freeze
+    monkeypatch.setattr(guards, "freeze", lambda value: int(value) if isinstance(value, bool) else original(value))
+
+
+def missing_is_null(monkeypatch):
+    monkeypatch.setattr(
+        guards, "_reader", lambda path: lambda payload: None if (v := lookup(payload, path)) is MISSING else v
+    )
+
+
+def binds_only_once(monkeypatch):
+    original = guards._binding
+
+    def binding(bind, place):
+        keep = original(bind, place)
+        return lambda payload, registers: keep(payload, registers) if registers[place] is guards.UNBOUND else registers
+
+    monkeypatch.setattr(guards, "_binding", binding)
+
+
+def sets_forget(monkeypatch):
+    monkeypatch.setattr(guards.Collection, "with_elements", lambda _self, elements: guards.Collection(elements))
+
+
+def gates_are_open(monkeypatch):
+    original = guards.compile_check
+    monkeypatch.setattr(standing, "compile_check", lambda symbol, *rest: original(symbol._replace(gated=False), *rest))
+
+
+def the_first_of_two_branches_wins(monkeypatch):
+    original = configurations.moves
+
+    def moves(machine, configuration, origin=()):
+        for number, (symbol, after, inside) in enumerate(original(machine, configuration, origin)):
+            yield symbol, after, (*inside, number)
+
+    monkeypatch.setattr(taking, "moves", moves)
+
+
+@pytest.mark.parametrize(
+    "plant",
+    [true_is_one, missing_is_null, binds_only_once, sets_forget, gates_are_open, the_first_of_two_branches_wins],
+)
+def test_planted_bug_in_data_is_caught(plant, monkeypatch):
+    plant(monkeypatch)
+    seen, difference = campaign(13, 5_000, flavour="data")
+    assert difference is not None, seen.sentence()
+
+
+# Bugs in rules.
+
+
+def approvals_are_never_used_up(monkeypatch):
+    original = rule_forms._BeforeForm.__init__
+
+    def init(self, machine, body):
+        original(self, machine, replace(body, each=False))
+
+    monkeypatch.setattr(rule_forms._BeforeForm, "__init__", init)
+
+
+def results_count_as_calls(monkeypatch):
+    monkeypatch.setattr(
+        rules.RuleMachine, "applies", lambda _self, _state, pattern, direction: pattern.direction in {None, direction}
+    )
+
+
+def undecided_triggers_pass(monkeypatch):
+    original = rules.RuleMachine.outcomes
+    monkeypatch.setattr(
+        rules.RuleMachine, "outcomes", lambda self, *event: tuple(bool(o) for o in original(self, *event))
+    )
+
+
+def refused_attempts_are_counted(monkeypatch):
+    original = rulebook.RuleBook.advance
+
+    def advance(self, nodes, *event):
+        after = original(self, nodes, *event)
+        return (nodes[:0] + self.start) if isinstance(after, int) and after > 0 else after
+
+    monkeypatch.setattr(rulebook.RuleBook, "advance", advance)
+
+
+def adjacency_is_forgotten_too_late(monkeypatch):
+    monkeypatch.setattr(rule_forms._SequenceForm, "armed", lambda _self, _state, _direction: False)
+
+
+def owes_nothing(monkeypatch):
+    monkeypatch.setattr(rules.RuleMachine, "owes", lambda _self, _state: False)
+
+
+@pytest.mark.parametrize(
+    "plant",
+    [
+        approvals_are_never_used_up,
+        results_count_as_calls,
+        undecided_triggers_pass,
+        refused_attempts_are_counted,
+        adjacency_is_forgotten_too_late,
+        owes_nothing,
+    ],
+)
+def test_planted_bug_in_rules_is_caught(plant, monkeypatch):
+    plant(monkeypatch)
+    seen, difference = campaign(17, 5_000, flavour="data rules")
     assert difference is not None, seen.sentence()

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from accord import Limits
+from accord.monitor.events import read_event
 
 HERE = Path(__file__).parent
 SPEC_FILES = sorted(path for path in HERE.glob("*.md") if path.name != "README.md")
@@ -35,6 +36,13 @@ class Event:
     direction: str
     label: str
     partner: str | None
+    payload_text: str | None = None
+    by: str | None = None
+
+    @property
+    def payload(self) -> dict[str, object] | None:
+        """What the event carries, made anew each time, so that no engine sees what another did to it."""
+        return None if self.payload_text is None else json.loads(self.payload_text)
 
 
 @dataclass(frozen=True)
@@ -47,6 +55,7 @@ class Line:
     event: Event | None = None
     verdict: str = ""
     words: tuple[str, ...] = ()
+    clause: str | None = None  # `protocol` or `rule "name"`; `None` where the line leaves it open
 
 
 @dataclass(frozen=True)
@@ -211,7 +220,12 @@ def _text_of(block: _Block, file: str) -> str:
 
 # -- lines -----------------------------------------------------------------------------------------------------------
 
-_WORD = re.compile(r'([^\s"!?]*)([!?])("(?:[^"\\]|\\.)*"|[^\s"]+)(?=\s|\Z)')
+_STRING = r'"(?:[^"\\]|\\.)*"'
+_PLAIN_WORD = rf'[^\s"!?]*[!?](?:{_STRING}|[^\s"(){{}}]+)'
+_WORD = re.compile(rf'{_PLAIN_WORD}(?:\((?:{_STRING}|[^")])*\))?(?: by human)?(?=\s|\Z)')
+_EVENT = re.compile(rf"(?P<word>{_PLAIN_WORD})(?=\s)")
+_BY = re.compile(rf"\s+by\s+(?:{_STRING}|[^\s\"]+)(?=\s)")
+_CLAUSE = re.compile(rf"\[(protocol|rule {_STRING})\](?=\s|\Z)")
 _FACT = re.compile(r"(states|standings) (<=|==) (\d+)\Z|(prints|means|differs) (.+)\Z")
 _FINDING = re.compile(r"[EW]\d{3} [1-9]\d*:[1-9]\d*\Z")
 
@@ -249,28 +263,50 @@ def _headers(lines: list[tuple[int, str]], known: tuple[str, ...], file: str) ->
     return headers
 
 
-def _words(text: str) -> list[re.Match[str]]:
+def _words(text: str) -> list[str]:
     """The words in `text`, which holds nothing else. Raises `ValueError`."""
-    words: list[re.Match[str]] = []
+    words: list[str] = []
     at = 0
     while at < len(text):
         match = _WORD.match(text, at)
         if match is None:
             raise ValueError(f"`{text[at:]}` starts with no word")
-        words.append(match)
+        words.append(match[0])
         at = match.end()
         while at < len(text) and text[at].isspace():
             at += 1
     return words
 
 
-def _event(match: re.Match[str]) -> Event:
-    partner, direction, label = match.groups()
-    return Event(direction, json.loads(label) if label.startswith('"') else label, partner or None)
+def _no_constant(name: str) -> None:
+    raise ValueError(f"`{name}` is not JSON")
+
+
+_JSON = json.JSONDecoder(parse_constant=_no_constant)
+
+
+def _event(text: str) -> tuple[Event, str]:
+    """The event at the start of a line, `WORD [JSON] [by WHO]`, and the rest of the line. Raises `ValueError`."""
+    match = _EVENT.match(text)
+    if match is None:
+        raise ValueError("neither an event nor `end`, `status` or `allowed`")
+    end = match.end()
+    payload_text = None
+    start = end + len(text[end:]) - len(text[end:].lstrip())
+    if text.startswith("{", start):
+        _, end = _JSON.raw_decode(text, start)
+        payload_text = text[start:end]
+    who = _BY.match(text, end)
+    if who is not None:
+        end = who.end()
+    read = read_event(text[:end])
+    if read.by is not None and read.direction == "!":
+        raise ValueError("nobody makes a step that is sent")
+    return Event(read.direction, read.label, read.partner, payload_text, read.by), text[end:].strip()
 
 
 def _sorted_words(text: str) -> tuple[str, ...]:
-    words = [match[0] for match in _words(text)]
+    words = _words(text)
     if words != sorted(words):
         raise ValueError("the words are not sorted")
     return tuple(words)
@@ -284,18 +320,16 @@ def _trace_line(number: int, text: str) -> Line:
         return Line(number, text, "status", verdict=rest)
     if first == "allowed":
         return Line(number, text, "allowed", words=_sorted_words(rest))
-    event = None
-    if first == "end":
-        what = "end"
-    else:
-        match = _WORD.match(text)
-        if match is None:
-            raise ValueError("neither an event nor `end`, `status` or `allowed`")
-        what, event, rest = "event", _event(match), text[match.end() :].strip()
-    verdict, _, words = rest.strip().partition(" ")
+    event, rest = (None, rest.strip()) if first == "end" else _event(text)
+    verdict, _, words = rest.partition(" ")
+    words = words.strip()
+    clause = _CLAUSE.match(words) if verdict == "violation" else None
+    if clause is not None:
+        words = words[clause.end() :].strip()
     if verdict not in VERDICTS or (words and verdict not in VERDICTS_WITH_WORDS):
         raise ValueError(f"`{rest}` is no verdict")
-    return Line(number, text, what, event, verdict, _sorted_words(words.strip()))
+    what = "end" if event is None else "event"
+    return Line(number, text, what, event, verdict, _sorted_words(words), clause and clause[1])
 
 
 def _trace(block: _Block, common: dict[str, Any]) -> TraceCase:

@@ -5,20 +5,22 @@ To add a way (an audit worker, the studio), write one more `Engine` and list it 
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
-from unicodedata import normalize
 
 import msgspec
 
 from accord import Blocked, Monitor, Ok, Unrecognized, UsageError, Violation
 from accord.language import parse, print_document
-from accord.language.labels import print_word
 from accord.machine.codec import decode_machine, encode_machine
-from accord.machine.contract import compile_contract
-from accord.machine.standing import Standings, TooManyConfigurationsError
+from accord.machine.contract import Contract, compile_contract
+from accord.machine.rulebook import RuleBook
+from accord.monitor.events import Event as MonitorEvent
+from accord.monitor.events import make_event
+from accord.monitor.step import allowed_words, begin, close, is_over, status, step
 from accord.semantics import Session
 from accord.semantics import Verdict as ReferenceVerdict
 
@@ -29,16 +31,17 @@ if TYPE_CHECKING:
 
     from accord import Limits, Verdict
     from accord.language.tree import Declaration, Document
-    from accord.machine.contract import Contract
+    from accord.machine.tables import Machine
 
 KEY = b"a key for tests"
 
 
 class Answer(NamedTuple):
-    """What any engine says to an event: the kind of verdict, and the words it expected."""
+    """What any engine says to an event: the kind of verdict, the words it expected, and for a violation who refused."""
 
     kind: str
     expected: tuple[str, ...] = ()
+    clause: str = ""
 
 
 OK = Answer("ok")
@@ -61,10 +64,37 @@ class Subject:
     def contract(self) -> Contract:
         return compile_contract(self.text, limits=self.limits)
 
+    @cached_property
+    def travelled(self) -> Contract:
+        """The contract whose machines have been written as JSON and read again."""
+        machines = {name: _through_codec(machine) for name, machine in self.contract.machines.items()}
+        return Contract(self.document, machines, RuleBook(self.document.rules, self.limits), self.limits)
+
+    @cached_property
+    def interchanged(self) -> Contract:
+        """The contract that another tool reads in the JSON of this one."""
+        value = json.loads(json.dumps(self.contract.to_json()))
+        read = compile_contract(value, limits=self.limits)
+        assert read.document.items == self.document.items
+        assert read.digest == self.contract.digest
+        return read
+
     def declaration(self, protocol: str | None) -> Declaration:
         found = [d for d in self.document.declarations if protocol is None or d.name == protocol]
         assert len(found) == 1, f"{len(found)} protocols are called {protocol}"
         return found[0]
+
+
+def _through_codec(machine: Machine) -> Machine:
+    arrived = decode_machine(msgspec.json.encode(encode_machine(machine)))
+    assert arrived == machine
+    assert arrived.name == machine.name
+    return arrived
+
+
+def _made(event: Event) -> MonitorEvent:
+    """The event as the product takes it."""
+    return make_event(event.direction, event.label, event.payload, event.partner, event.by)
 
 
 @cache
@@ -106,16 +136,22 @@ class ReferenceEngine(Engine):
     name = "reference"
 
     def __init__(self, subject: Subject, protocol: str | None, mode: str) -> None:
-        self.session = Session(subject.declaration(protocol).body, mode)
+        alone = not subject.document.declarations
+        body = None if alone else subject.declaration(protocol).body
+        self.session = Session(body, mode, rules=subject.document.rules)
 
     @staticmethod
     def _answer(verdict: ReferenceVerdict) -> Answer:
-        return Answer(verdict.kind, verdict.expected)
+        clause = verdict.clause
+        if clause and clause != "protocol":
+            clause = f"rule {json.dumps(clause, ensure_ascii=False)}"
+        return Answer(verdict.kind, verdict.expected, clause)
 
     def event(self, event: Event) -> Answer:
-        send = self.session.send if event.direction == "!" else self.session.receive
         try:
-            return self._answer(send(event.label, None, event.partner))
+            if event.direction == "!":
+                return self._answer(self.session.send(event.label, event.payload, event.partner))
+            return self._answer(self.session.receive(event.label, event.payload, event.partner, event.by))
         except ValueError as error:
             assert "could be with" in str(error)  # noqa: PT017 - no pytest in an engine
             return MISUSE
@@ -131,59 +167,31 @@ class ReferenceEngine(Engine):
 
 
 class MachineEngine(Engine):
-    """The compiled tables after a journey through JSON, stepped without any monitor."""
+    """The compiled tables after a journey through JSON, stepped by the pure functions, without any monitor."""
 
     name = "machine"
 
     def __init__(self, subject: Subject, protocol: str | None, mode: str) -> None:
-        machine = subject.contract.machine(protocol)
-        arrived = decode_machine(msgspec.json.encode(encode_machine(machine)))
-        assert arrived == machine
-        assert arrived.name == machine.name
-        self.at = Standings(arrived, subject.limits).start
+        contract = subject.travelled
+        self.at = begin(contract, contract.protocol_name(protocol))
         self.mode = mode
-        self.final = ""
-        self.closing: Answer | None = None
-        self.puzzled = False
 
     def event(self, event: Event) -> Answer:
-        if self.final:
-            return BLOCKED
         try:
-            # Whoever uses a machine brings names in normal form; the monitor does the same.
-            partner = event.partner and normalize("NFC", event.partner)
-            after = self.at.follow(event.direction, normalize("NFC", event.label), partner)
+            self.at, verdict = step(self.at, _made(event), self.mode)
         except UsageError:
             return MISUSE
-        except TooManyConfigurationsError:
-            after = None
-        if after is not None:
-            self.at, self.puzzled = after, False
-            return OK
-        if event.label == "Unrecognized":
-            self.puzzled = True
-            return Answer("unrecognized", self.at.allowed)
-        if self.mode == "halt":
-            self.final = "violated"
-        return Answer("violation", self.at.allowed)
+        return _answer(verdict)
 
     def close(self) -> Answer:
-        if self.final == "violated":
-            return BLOCKED
-        if self.closing is None:
-            if self.puzzled:
-                self.closing, self.final = Answer("unrecognized", self.at.allowed), "unrecognised"
-            elif self.at.complete:
-                self.closing, self.final = OK, "complete"
-            else:
-                self.closing, self.final = Answer("violation", self.at.allowed), "incomplete"
-        return self.closing
+        self.at, verdict = close(self.at)
+        return _answer(verdict)
 
     def status(self) -> str:
-        return self.final or ("complete" if self.at.complete else "running")
+        return status(self.at)
 
     def allowed(self) -> tuple[str, ...]:
-        return () if self.final else self.at.allowed
+        return () if is_over(self.at.place) else allowed_words(self.at)
 
 
 def _answer(verdict: Verdict) -> Answer:
@@ -193,7 +201,8 @@ def _answer(verdict: Verdict) -> Answer:
         case Blocked():
             return BLOCKED
         case Violation():
-            return Answer("violation", tuple(verdict.expected))
+            clause = verdict.clause if verdict.clause.startswith("rule ") else "protocol"
+            return Answer("violation", tuple(verdict.expected), clause)
         case Unrecognized():
             return Answer("unrecognized", tuple(verdict.expected))
 
@@ -204,10 +213,14 @@ class MonitorEngine(Engine):
     name = "monitor"
 
     def __init__(self, subject: Subject, protocol: str | None, mode: str) -> None:
-        self.contract = subject.contract
+        self.contract = self.contract_of(subject)
         self.protocol = protocol
-        self.monitor = Monitor(subject.contract, protocol=protocol, mode=mode)
+        self.monitor = Monitor(self.contract, protocol=protocol, mode=mode)
         self.attempts = 0
+
+    def contract_of(self, subject: Subject) -> Contract:
+        """The contract in the form that the engine is about."""
+        return subject.contract
 
     def before(self) -> None:
         """Something to do before anything happens."""
@@ -225,16 +238,14 @@ class MonitorEngine(Engine):
         return _answer(verdict)
 
     def event(self, event: Event) -> Answer:
-        partner = event.partner and normalize("NFC", event.partner)
-        word = print_word(event.direction, normalize("NFC", event.label), partner)
-        answer = self._do(lambda: self.tell(event), word)
+        answer = self._do(lambda: self.tell(event), _made(event).word)
         self.attempts += answer is not MISUSE
         return answer
 
     def tell(self, event: Event) -> Verdict:
         if event.direction == "!":
-            return self.monitor.send(event.label, to=event.partner)
-        return self.monitor.receive(event.label, sender=event.partner)
+            return self.monitor.send(event.label, event.payload, event.partner)
+        return self.monitor.receive(event.label, event.payload, event.partner, event.by)
 
     def close(self) -> Answer:
         return self._do(lambda: self.monitor.close(), "end")  # noqa: PLW0108 - `before` may change the monitor
@@ -256,9 +267,9 @@ class PeekingEngine(MonitorEngine):
         monitor = self.monitor
         before = monitor.trace, monitor.status, monitor.current_state, monitor.allowed()
         if event.direction == "!":
-            foretold = monitor.peek_send(event.label, to=event.partner)
+            foretold = monitor.peek_send(event.label, event.payload, event.partner)
         else:
-            foretold = monitor.peek_receive(event.label, sender=event.partner)
+            foretold = monitor.peek_receive(event.label, event.payload, event.partner, event.by)
         assert (monitor.trace, monitor.status, monitor.current_state, monitor.allowed()) == before
         verdict = super().tell(event)
         assert verdict == foretold
@@ -291,7 +302,7 @@ class ReplayedEngine(MonitorEngine):
 
     def replay(self) -> None:
         closed = self.monitor.status in {"incomplete", "unrecognised"} or self.closed
-        if closed or self.monitor.mode == "refuse":
+        if closed or self.monitor.mode == "refuse" or self.contract.needs_more_than_labels:
             try:
                 self.monitor.to_dict()
             except UsageError as error:
@@ -320,6 +331,15 @@ class ReplayedEngine(MonitorEngine):
         assert (self.status(), self.allowed()) == was
 
 
+class InterchangedEngine(MonitorEngine):
+    """The monitor on the contract as another tool reads it from JSON."""
+
+    name = "interchanged"
+
+    def contract_of(self, subject: Subject) -> Contract:
+        return subject.interchanged
+
+
 ENGINES: tuple[type[Engine], ...] = (
     ReferenceEngine,
     MachineEngine,
@@ -327,4 +347,5 @@ ENGINES: tuple[type[Engine], ...] = (
     PeekingEngine,
     RestoredEngine,
     ReplayedEngine,
+    InterchangedEngine,
 )

@@ -57,7 +57,8 @@ def run(case: TraceCase, kind: type[Engine], *, printed: bool) -> Log:
             assert engine.allowed() == line.words, where
         else:
             answer = engine.close() if line.event is None else engine.event(line.event)
-            assert answer == Answer(line.verdict, line.words), where
+            assert (answer.kind, answer.expected) == (line.verdict, line.words), where
+            assert line.clause in {None, answer.clause}, where
         log.append((answer, engine.status(), engine.allowed()))
     engine.finish()
     return log
@@ -112,6 +113,16 @@ def test_a_good_file_can_be_read():
         pytest.param("!a  ok", "!a  ok !b", id="words behind ok"),
         pytest.param("!a  ok", "!a  violation b", id="expected is no word"),
         pytest.param("!a  ok", "!a  violation !b !a", id="expected is not sorted"),
+        pytest.param("!a  ok", '!a {"x": 1  ok', id="open payload"),
+        pytest.param("!a  ok", "!a [1]  ok", id="payload is no object"),
+        pytest.param("!a  ok", '!a {"x": NaN}  ok', id="payload is no JSON"),
+        pytest.param("!a  ok", "!a by ana  ok", id="a person sends"),
+        pytest.param("!a  ok", "?a by  ok", id="by nobody"),
+        pytest.param("!a  ok", "!a  ok [protocol]", id="clause behind ok"),
+        pytest.param("!a  ok", "!a  violation [rule] !b", id="rule without a name"),
+        pytest.param("!a  ok", "!a  violation [role] !b", id="unknown clause"),
+        pytest.param("!a  ok", "!a  violation !b(x == 1", id="expected is not closed"),
+        pytest.param("!a  ok", "!a  violation ?b by ana", id="expected names a person"),
         pytest.param("!a  ok", "status finished", id="unknown status"),
         pytest.param("!a  ok", "allowed a", id="allowed is no word"),
         pytest.param("!a  ok", "mode strict\n!a  ok", id="unknown mode"),
@@ -144,6 +155,26 @@ def test_a_section_may_not_come_twice():
         read_text(GOOD + GOOD.removeprefix("# T\n"), "bad.md")
 
 
+EVENTS = """
+!a  ok
+?a {"x": {"y": "}  ok"}}  ok
+?a by ana  ok
+?"2nd try" {"by": 1} by "ana m"  violation [rule "by \\"x\\""] !a ?a(x == ")", y as r) by human ?b
+B?a {}  violation [protocol]
+end  violation [rule "r"] !a
+"""
+
+
+def test_lines_carry_payload_approver_and_clause():
+    (case,) = read_text(GOOD.replace("!a  ok\nend  ok\n", EVENTS), "good.md")
+    events = [line.event for line in case.lines if line.event]
+    assert [event.payload for event in events] == [None, {"x": {"y": "}  ok"}}, None, {"by": 1}, {}]
+    assert [event.by for event in events] == [None, None, "ana", "ana m", None]
+    assert events[1].payload is not events[1].payload
+    assert [line.clause for line in case.lines] == [None, None, None, 'rule "by \\"x\\""', "protocol", 'rule "r"']
+    assert case.lines[3].words == ("!a", '?a(x == ")", y as r) by human', "?b")
+
+
 WRONG = "# T\n\n## s\n\n```accord\n!a.{?b, end}\n```\n\n```trace\n{}\n```\n"
 
 
@@ -167,6 +198,30 @@ WRONG = "# T\n\n## s\n\n```accord\n!a.{?b, end}\n```\n\n```trace\n{}\n```\n"
 )
 def test_a_wrong_expectation_fails_on_every_engine(engine, lines):
     (case,) = read_text(WRONG.replace("{}", lines), "wrong.md")
+    with pytest.raises(AssertionError):
+        run(case, engine, printed=False)
+
+
+WATCHED = 'protocol P = {?b, ?c(x == 1) by human, end}\nrule "r" { at most 0 b }'
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
+@pytest.mark.parametrize(
+    "lines",
+    [
+        '?c {"x": 1}  ok',
+        "?c by ana  ok",
+        '?c {"x": 2} by ana  ok',
+        '?c {"x": 1} by ana  violation ?c(x == 1) by human',
+        "?b  ok",
+        "?b  violation [protocol] ?c(x == 1) by human",
+        '?b  violation [rule "s"] ?c(x == 1) by human',
+        '?c  violation [rule "r"] ?c(x == 1) by human',
+        "?c  violation ?c(x == 1)",
+    ],
+)
+def test_a_wrong_expectation_of_data_gates_and_rules_fails_on_every_engine(engine, lines):
+    (case,) = read_text(WRONG.replace("!a.{?b, end}", WATCHED).replace("{}", lines), "wrong.md")
     with pytest.raises(AssertionError):
         run(case, engine, printed=False)
 
@@ -218,7 +273,7 @@ def count_standings(standings: Standings) -> int:
     while todo:
         here = todo.pop()
         for symbol in here.after:
-            there = here.follow(*symbol)
+            there = here.follow(symbol.direction, symbol.label, symbol.partner)
             assert there is not None
             if there.configurations not in seen:
                 seen.add(there.configurations)

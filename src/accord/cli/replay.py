@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from accord.cli.events import Told
-    from accord.cli.terminal import Style
-    from accord.monitor.step import Mode, Place
+    from accord.cli.terminal import Screen, Style
+    from accord.monitor.step import Mode, Situation
 
 __all__ = ["command"]
 
@@ -42,49 +42,63 @@ def command(contract: Path, events: tuple[str, ...], protocol: str | None, mode:
     """Run events against a contract and print the verdict on each.
 
     Events are words: !Ask is sent, ?Yes is received, B!Ask names the partner, !"2nd try" is a label in quotes, and end
-    closes the session. An argument may hold several words. Most shells give ! ? and quotes a meaning of their own, so
-    put the events in single quotes: accord replay ask.accord '!Ask ?Yes end'
+    closes the session. Behind a word may stand its payload and who decided it: !pay {"amount": 3}, ?Approval by ana.
+    An argument may hold several events. Most shells give ! ? and quotes a meaning of their own, so put the events in
+    single quotes: accord replay ask.accord '!Ask ?Yes end'
 
     With - or without EVENTS they are read from standard input, as words or as JSON lines: {"event": "!Ask"},
-    {"send": "Ask", "to": "B"}, {"receive": "Yes", "sender": "B"}, {"close": true}. Text output counts events from 1;
-    "position" in the JSON output counts from 0, as in the library.
+    {"send": "pay", "payload": {"amount": 3}, "to": "B"}, {"receive": "Approval", "by": "ana"}, {"close": true}. Text
+    output counts events from 1; "position" in the JSON output counts from 0, as in the library.
 
     Exit status: 0 every event was accepted · 1 an event was refused, or the contract has errors · 2 wrong usage.
     """
     from accord.cli.events import happen
     from accord.cli.terminal import open_screen
-    from accord.cli.verdict_lines import join_words, verdict_line, verdict_object, word_width
+    from accord.cli.verdict_lines import event_width, verdict_line, verdict_object
     from accord.machine.contract import compile_contract
-    from accord.monitor.step import standing_of, status
+    from accord.monitor.step import begin
     from accord.monitor.verdicts import Blocked, Violation
 
     compiled = compile_contract(contract)
+    situation = begin(compiled, protocol)
     screen = open_screen()
-    width = word_width(compiled.machine(protocol))
+    width = event_width(compiled, protocol)
     counts = Counter[str]()
-    place: Place = compiled.standings(protocol).start
     for position, told in enumerate(_told(events)):
         try:
-            place, verdict = happen(place, told.event, mode)
+            situation, verdict = happen(situation, told.event, mode, position)
         except UsageError as error:
             raise UsageError(f"{told.where}: {error}") from None
         counts[type(verdict).__name__] += 1
         if as_json:
-            screen.print(json.dumps(verdict_object(position, told.event.word, verdict)))
+            screen.print(json.dumps(verdict_object(position, told.event, verdict)))
         else:
-            screen.print(verdict_line(screen, position + 1, told.event.word, verdict, width))
-    outcome = status(place)
-    owed = standing_of(place).allowed if outcome in {"running", "incomplete"} else ()
-    if as_json:
-        totals = {"events": counts.total(), "violations": counts[Violation.__name__]}
-        screen.print(json.dumps({"status": outcome, **totals, "owed": owed}))
-    else:
-        style: Style = "good" if outcome == "complete" else "strong" if outcome == "running" else "error"
-        total = "1 event" if counts.total() == 1 else f"{counts.total()} events"
-        owing = f"; still owed: {join_words(owed)}" if owed else ""
-        screen.print(f"{screen.paint(style, outcome)} after {total}{owing}")
+            screen.print(verdict_line(screen, position + 1, told.event, verdict, width))
+    _print_end(screen, situation, counts, as_json=as_json)
     if counts[Violation.__name__] or counts[Blocked.__name__]:
         raise Exit(1)
+
+
+def _print_end(screen: Screen, situation: Situation, counts: Counter[str], *, as_json: bool) -> None:
+    """How the session stands after the last event, and what would still have to happen."""
+    from accord.cli.verdict_lines import join_words, rule_title
+    from accord.monitor.step import allowed_words, standing_of, status
+    from accord.monitor.verdicts import Violation
+
+    outcome = status(situation)
+    unfinished = outcome in {"running", "incomplete"}
+    words = allowed_words(situation) if unfinished and not standing_of(situation.place).complete else ()
+    rules = [node.machine.rule.name for node in situation.rules if node.owes and unfinished]
+    if as_json:
+        totals = {"events": counts.total(), "violations": counts[Violation.__name__]}
+        screen.print(json.dumps({"status": outcome, **totals, "owed": words, "owed_by_rules": rules}))
+        return
+    style: Style = "good" if outcome == "complete" else "strong" if outcome == "running" else "error"
+    total = "1 event" if counts.total() == 1 else f"{counts.total()} events"
+    owing = f"; still owed: {join_words(words)}" if words else ""
+    if rules:
+        owing += f"; still owed by {', '.join(map(rule_title, rules))}"
+    screen.print(f"{screen.paint(style, outcome)} after {total}{owing}")
 
 
 def _told(arguments: tuple[str, ...]) -> Iterable[Told]:
@@ -93,9 +107,7 @@ def _told(arguments: tuple[str, ...]) -> Iterable[Told]:
     from accord.cli.terminal import open_input
 
     if arguments and arguments != ("-",):
-        return list(
-            events_in_arguments(arguments)
-        )  # all of them first: a mistake is reported before anything is printed
+        return list(events_in_arguments(arguments))  # all first: a mistake is reported before anything is printed
     stream = open_input()
     if not arguments and stream.isatty():
         raise UsageError("no events: give them as words, pipe them in, or type them after `-`")

@@ -1,4 +1,4 @@
-"""`accord show`: the machine that a contract compiles to, drawn."""
+"""`accord show`: what a contract compiles to, drawn."""
 
 from __future__ import annotations
 
@@ -25,21 +25,16 @@ __all__ = ["command"]
 )
 @click.option("--protocol", metavar="NAME", help="draw this protocol only")
 def command(file: Path, format_: Format, protocol: str | None) -> None:
-    """Draw the protocols of a contract, one after another.
+    """Draw the protocols of a contract, one after another, and its rules.
 
     In the text form an arrow leads to the first state, `!Ask → 1` is an edge, `(1 | 4) then 6` starts parts side by
-    side, and `end` or `pause` says that the session may stop there. The JSON form is a list of machines, or one
-    machine if --protocol is given.
+    side, and `end` or `pause` says that the session may stop there. The JSON form is a list of machines and rules, or
+    one machine if --protocol is given.
 
     Exit status: 0 drawn · 1 the contract has errors · 2 wrong usage.
     """
     from accord.cli.terminal import open_screen
     from accord.machine.contract import compile_contract
-    from accord.machine.draw import draw
+    from accord.machine.draw import draw_contract
 
-    contract = compile_contract(file)
-    machines = list(contract.machines.values()) if protocol is None else [contract.machine(protocol)]
-    drawings = [draw(machine, format_) for machine in machines]
-    if format_ == "json" and protocol is None:
-        drawings = ["[\n" + ",\n".join(drawings) + "\n]"]
-    open_screen().print("\n\n".join(drawings))
+    open_screen().print(draw_contract(compile_contract(file), format_, protocol))

@@ -8,31 +8,42 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from accord.cli.events import Close, happen, read_word
+from accord.cli.events import Close, happen, read_one
+from accord.cli.questions import Asking, questions_about
+from accord.cli.verdict_lines import event_text
 from accord.diagnostics import did_you_mean
 from accord.diagnostics.visible import clip, visible
 from accord.errors import UsageError
-from accord.monitor.step import Aside, Event, standing_of
+from accord.machine.standing import OpenStanding
+from accord.machine.tables import Symbol
+from accord.monitor.events import Event
+from accord.monitor.step import allowed_words, is_over, standing_of
 from accord.monitor.verdicts import Ok
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from accord.cli.terminal import Style
     from accord.machine.configurations import Configuration
-    from accord.monitor.step import Mode, Place
+    from accord.machine.rulebook import RuleNodes
+    from accord.monitor.step import Mode, Place, Situation
     from accord.monitor.verdicts import Verdict
 
 __all__ = ["HELP", "Answer", "Stepper", "Turn", "actions", "occupied", "respond"]
 
+PROMPT = "step> "
+
 HELP = """\
-1, 2, …   do the action of that number
+1, 2, …   do the action of that number; what it needs is asked
 !Ask      try any event: !label is sent, ?label is received, Role!label names the partner
+          with a payload: !pay {"amount": 3}     with the person who decides: ?Approval by ana
 close     end the session; says what is still owed
 undo      take the last event back
 reset     start again
 help      this list
 quit      leave (so does Ctrl-D)"""
+
+_HOW_TO_ANSWER = "answer in JSON or plain text; an empty line leaves it out, `undo` calls it off"
 
 _Command = Literal["close", "undo", "reset", "help", "quit"]
 
@@ -52,25 +63,31 @@ _COMMANDS: dict[str, _Command] = {
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """An event that was tried, the verdict on it, and where the session was afterwards."""
+    """An event that was tried, the verdict on it, and the session afterwards."""
 
-    word: str
+    event: Event | Close
     verdict: Verdict
-    place: Place
+    situation: Situation
 
 
 @dataclass(frozen=True, slots=True)
 class Stepper:
-    """A session with its past."""
+    """A session with its past, and the action that is being asked about, if any."""
 
-    start: Place
+    start: Situation
     mode: Mode
     turns: tuple[Turn, ...] = ()
+    asking: Asking | None = None
 
     @property
-    def place(self) -> Place:
-        """Where the session is."""
-        return self.turns[-1].place if self.turns else self.start
+    def situation(self) -> Situation:
+        """The session as it stands."""
+        return self.turns[-1].situation if self.turns else self.start
+
+    @property
+    def prompt(self) -> str:
+        """What the next line is asked for with."""
+        return self.asking.prompt if self.asking else PROMPT
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +100,28 @@ class Answer:
     leave: bool = False
 
 
-def actions(place: Place) -> tuple[Event, ...]:
-    """What may happen now, in the order in which it is numbered."""
-    if isinstance(place, Aside) and place.phase != "puzzled":
+def actions(situation: Situation) -> tuple[Symbol, ...]:
+    """What may happen now, in the order in which it is numbered; without a protocol, what the rules name."""
+    if is_over(situation.place):
         return ()
-    symbols = sorted(standing_of(place).after, key=lambda symbol: symbol.word)
-    return tuple(Event(*symbol) for symbol in symbols)
+    standing = standing_of(situation.place)
+    if isinstance(standing, OpenStanding):
+        symbols: Iterable[Symbol] = _named(situation.rules)
+    else:
+        allowed = frozenset(allowed_words(situation))
+        symbols = (symbol for symbol in standing.after if symbol.word in allowed)
+    return tuple(sorted(symbols, key=lambda symbol: symbol.word))
+
+
+def _named(rules: RuleNodes) -> set[Symbol]:
+    """The messages that rules name and none is certain to refuse.
+
+    A bare label stands for one that is sent, which always fits it.
+    """
+    patterns = [pattern for node in rules for pattern in node.machine.patterns]
+    symbols = {Symbol(pattern.direction or ("?" if pattern.gated else "!"), pattern.label) for pattern in patterns}
+    book = rules[0].machine.book
+    return {symbol for symbol in symbols if not isinstance(book.imagine(rules, symbol, helpful=False), int)}
 
 
 def occupied(place: Place) -> frozenset[int]:
@@ -105,8 +138,10 @@ def _states(configuration: Configuration) -> Iterator[int]:
 
 
 def respond(stepper: Stepper, line: str) -> Answer:
-    """What a typed line does: a command, the number of an action, or an event."""
+    """What a typed line does: an answer to what is asked, a command, the number of an action, or an event."""
     text = line.strip()
+    if stepper.asking is not None:
+        return _answered(stepper, stepper.asking, text)
     command = _COMMANDS.get(text.casefold())
     if command is not None:
         return _obey(stepper, command)
@@ -115,9 +150,11 @@ def respond(stepper: Stepper, line: str) -> Answer:
     if text.isdecimal() and text.isascii():
         return _take_number(stepper, text)
     try:
-        return _take(stepper, read_word(text))
-    except ValueError:
-        words = [event.word for event in actions(stepper.place)]
+        return _take(stepper, read_one(text))
+    except ValueError as error:
+        if any(sign in text.split()[0] for sign in "!?"):
+            return Answer(stepper, visible(f"`{clip(text)}`: {error}"), "warning")
+        words = [symbol.word for symbol in actions(stepper.situation)]
         meant = did_you_mean(text, [*words, *(name for name in _COMMANDS if len(name) > 1)])
         hint = f"did you mean `{clip(meant)}`?" if meant else "type `help` for what can be typed"
         return Answer(stepper, f"`{clip(text)}` is neither an event nor a command; {hint}", "warning")
@@ -129,26 +166,44 @@ def _obey(stepper: Stepper, command: _Command) -> Answer:
     if command == "reset":
         return Answer(replace(stepper, turns=()), "started again")
     if command == "undo" and stepper.turns:
-        return Answer(replace(stepper, turns=stepper.turns[:-1]), f"took back {clip(stepper.turns[-1].word)}")
+        return Answer(replace(stepper, turns=stepper.turns[:-1]), f"took back {event_text(stepper.turns[-1].event)}")
     if command == "undo":
         return Answer(stepper, "nothing to undo", "warning")
     return Answer(stepper, leave=True) if command == "quit" else Answer(stepper, HELP)
 
 
 def _take_number(stepper: Stepper, text: str) -> Answer:
-    possible = actions(stepper.place)
+    possible = actions(stepper.situation)
     # A number with more digits than there are actions is not worth being read as one.
     if len(text) > 9 or not 1 <= int(text) <= len(possible):
         return Answer(stepper, f"there is no action {clip(text)}", "warning")
-    return _take(stepper, possible[int(text) - 1])
+    symbol = possible[int(text) - 1]
+    questions = questions_about(stepper.situation, symbol)
+    if not questions:
+        return _take(stepper, Event(symbol.direction, symbol.label, symbol.partner))
+    return Answer(replace(stepper, asking=Asking(symbol, questions)), _HOW_TO_ANSWER)
+
+
+def _answered(stepper: Stepper, asking: Asking, text: str) -> Answer:
+    if text == "quit":
+        return Answer(stepper, leave=True)
+    if text == "undo":
+        return Answer(replace(stepper, asking=None), f"called off {clip(asking.symbol.word)}")
+    try:
+        after = asking.answer(text)
+    except (ValueError, UsageError) as error:
+        return Answer(stepper, visible(str(error)), "warning")
+    if isinstance(after, Asking):
+        return Answer(replace(stepper, asking=after))
+    return _take(replace(stepper, asking=None), after)
 
 
 def _take(stepper: Stepper, event: Event | Close) -> Answer:
     try:
-        place, verdict = happen(stepper.place, event, stepper.mode)
+        situation, verdict = happen(stepper.situation, event, stepper.mode, len(stepper.turns))
     except UsageError as error:
         return Answer(stepper, visible(str(error)), "warning")
-    after = replace(stepper, turns=(*stepper.turns, Turn(event.word, verdict, place)))
+    after = replace(stepper, turns=(*stepper.turns, Turn(event, verdict, situation)))
     if isinstance(verdict, Ok):
-        return Answer(after, f"{clip(event.word)} is ok", "good")
+        return Answer(after, f"{event_text(event)} is ok", "good")
     return Answer(after, visible(verdict.explain()), "error")

@@ -2,25 +2,58 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
+from accord.cli.events import Close
 from accord.diagnostics.visible import clip, display_width, visible
-from accord.monitor.verdicts import Blocked, Ok, Unrecognized, Violation
+from accord.language.details import print_pattern
+from accord.language.labels import print_word, quote
+from accord.monitor.verdicts import CLOSING, Blocked, Ok, Unrecognized, Violation
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from accord.cli.terminal import Screen, Style
-    from accord.machine.tables import Machine
+    from accord.machine.contract import Contract
+    from accord.monitor.events import Event
     from accord.monitor.verdicts import Verdict
 
-__all__ = ["join_words", "verdict_line", "verdict_object", "word_width"]
+__all__ = ["event_text", "event_width", "join_words", "json_text", "rule_title", "verdict_line", "verdict_object"]
 
-_WIDEST_WORD = 40
+_WIDEST = 40
+_LEAST = 16
 
 
-def word_width(machine: Machine) -> int:
-    """How wide the column of words is. It is taken from the protocol: events may still be coming."""
-    widths = (display_width(clip(symbol.word, _WIDEST_WORD)) for symbol in machine.symbols)
-    return max((*widths, len("end")))
+def json_text(value: object, width: int = _WIDEST) -> str:
+    """A JSON value, safe and clipped."""
+    return clip(json.dumps(value, ensure_ascii=False), width)
+
+
+def event_text(event: Event | Close) -> str:
+    """An event with what it carries, safe and clipped; whose decision it is stays in sight."""
+    if isinstance(event, Close):
+        return event.word
+    word = clip(print_word(event.direction, event.label, event.partner), _WIDEST)
+    by = clip(event.word.removeprefix(print_word(event.direction, event.label, event.partner)), _WIDEST)
+    if event.payload:
+        word += f" {json_text(event.payload, max(_WIDEST - len(word) - len(by) - 1, _LEAST))}"
+    return word + by
+
+
+def event_width(contract: Contract, protocol: str | None) -> int:
+    """How wide the column of events is. It is taken from the contract: events may still be coming."""
+    symbols = contract.standings(protocol).machine.symbols
+    patterns = [pattern for rule in contract.rules.machines for pattern in rule.patterns]
+    if any(symbol.clauses for symbol in symbols) or any(pattern.guards for pattern in patterns):
+        return _WIDEST  # there will be payloads
+    words = [symbol.word for symbol in symbols] or [f"!{print_pattern(pattern)}" for pattern in patterns]
+    return max((*(display_width(clip(word, _WIDEST)) for word in words), len(CLOSING)))
+
+
+def rule_title(name: str) -> str:
+    """A rule as it is called in sentences: its name in quotes, safe and clipped."""
+    return f"rule {clip(quote(name), _WIDEST)}"
 
 
 def _in_a_word(verdict: Verdict) -> tuple[str, Style]:
@@ -31,9 +64,9 @@ def _in_a_word(verdict: Verdict) -> tuple[str, Style]:
     return ("blocked", "warning") if isinstance(verdict, Blocked) else ("unrecognized", "warning")
 
 
-def verdict_line(screen: Screen, number: int, word: str, verdict: Verdict, width: int) -> str:
+def verdict_line(screen: Screen, number: int, event: Event | Close, verdict: Verdict, width: int) -> str:
     """The event, its verdict, and under a violation what it explains."""
-    shown = clip(word, _WIDEST_WORD)
+    shown = event_text(event)
     name, style = _in_a_word(verdict)
     padding = " " * max(width - display_width(shown), 0)
     line = f"{screen.paint('faint', f'{number:>4}')}  {shown}{padding}  {screen.paint(style, name)}"
@@ -44,9 +77,12 @@ def verdict_line(screen: Screen, number: int, word: str, verdict: Verdict, width
     return line
 
 
-def verdict_object(position: int, word: str, verdict: Verdict) -> dict[str, object]:
+def verdict_object(position: int, event: Event | Close, verdict: Verdict) -> dict[str, object]:
     """Everything about an event and its verdict; `position` counts from 0."""
-    out: dict[str, object] = {"position": position, "event": word, "verdict": _in_a_word(verdict)[0].lower()}
+    out: dict[str, object] = {"position": position, "event": event.word}
+    if not isinstance(event, Close) and event.payload:
+        out["payload"] = event.payload
+    out["verdict"] = _in_a_word(verdict)[0].lower()
     if isinstance(verdict, Violation):
         return out | {**verdict.to_dict(), "position": position}
     if isinstance(verdict, Blocked):
@@ -56,9 +92,10 @@ def verdict_object(position: int, word: str, verdict: Verdict) -> dict[str, obje
     return out
 
 
-def join_words(words: tuple[str, ...], most: int = 8) -> str:
+def join_words(words: Iterable[str], most: int = 8) -> str:
     """A list of words for a sentence, cut where it becomes too long."""
-    shown = [clip(word, _WIDEST_WORD) for word in words[:most]]
-    if len(words) > most:
-        shown.append(f"{len(words) - most} more")
+    safe = [clip(word, _WIDEST) for word in words]
+    shown = safe[:most]
+    if len(safe) > most:
+        shown.append(f"{len(safe) - most} more")
     return " or ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)

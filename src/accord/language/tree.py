@@ -274,3 +274,8 @@ class Document:
     def rules(self) -> tuple[Rule, ...]:
         """The rules."""
         return tuple(item for item in self.items if not isinstance(item, Declaration))
+
+    def __str__(self) -> str:
+        from accord.language.printer import print_document  # noqa: PLC0415 - the printer needs the tree
+
+        return print_document(self)

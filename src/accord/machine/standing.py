@@ -209,8 +209,8 @@ class Standings:
     def may_link(self, standing: Standing, target: Standing) -> bool:
         """Whether a step may be remembered.
 
-        Links from an unshared standing would keep others alive. And where a session holds registers and follows several
-        possibilities, each of them has registers of its own, so the step is more than a move.
+        Links from an unshared standing would keep others alive. And where a session with registers comes to follow
+        several possibilities, each of them has registers of its own, so the step is more than a move.
         """
         if self._known.get(standing.configurations) is not standing:
             return False

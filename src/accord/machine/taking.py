@@ -69,16 +69,16 @@ def take(
     if not matching:
         return Refused()
     plain = all(symbol.is_plain for symbol in matching)
-    if plain and not (standing.standings.registers and len(standing.configurations) > 1):
+    if plain and not isinstance(holding, Possibilities):
         following = standing.follow(direction, label, partner)
         assert following is not None  # noqa: S101 - there are matching symbols
         return Taken(following, _spread(following, holding))
     return _take_with_data(standing, holding, matching, direction, label, partner, payload, by)
 
 
-def _spread(following: Standing, holding: Holding) -> Holding:
+def _spread(following: Standing, holding: Registers) -> Holding:
     """The same registers for each possibility, where there is more than one from now on."""
-    if not following.standings.registers or len(following.configurations) == 1 or isinstance(holding, Possibilities):
+    if not following.standings.registers or len(following.configurations) == 1:
         return holding
     return Possibilities(frozenset((configuration, holding) for configuration in following.configurations))
 

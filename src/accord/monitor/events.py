@@ -74,6 +74,8 @@ def read_event(text: str) -> Event:
         raise ValueError(f"an event is a text, got `{type(text).__name__}`")  # noqa: TRY004 - as for all other faults
     match = _EVENT.match(text)
     if match is None:
+        if "{" in text:
+            raise ValueError("a payload is one JSON object behind the label, and a label with `{` stands in quotes")
         return Event(*parse_word(text))
     payload = NO_PAYLOAD
     if match["payload"]:

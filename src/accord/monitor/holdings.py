@@ -100,7 +100,7 @@ def holding_from_json(value: object, standing: Standing) -> Holding:
                 raise _damaged()
             configuration = configuration_from_json(pair[0], machine, limits.interleaving_depth)
             pairs.add((configuration, _registers_from_json(pair[1], start)))
-        if {configuration for configuration, _ in pairs} != set(standing.configurations):
+        if len(pairs) < 2 or {configuration for configuration, _ in pairs} != set(standing.configurations):
             raise _damaged()
         return Possibilities(frozenset(pairs))
     if len(standing.configurations) > 1:

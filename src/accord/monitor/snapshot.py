@@ -110,7 +110,7 @@ def read(
     rules = _rules(record.rules, contract)
     place: Place
     if record.phase in {"running", "puzzled"}:
-        place = place_at(standing, rules, puzzled=record.phase == "puzzled")
+        place = place_at(standing, holding, rules, puzzled=record.phase == "puzzled")
     else:
         place = Aside(standing, record.phase)
     return Situation(place, holding, rules), record.protocol, record.mode, record.events

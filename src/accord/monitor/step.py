@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from accord.machine.standing import OpenStanding, Standing, TooManyConfigurationsError
-from accord.machine.taking import Refused, Taken, take
+from accord.machine.taking import Possibilities, Refused, Taken, take
 from accord.monitor.events import NO_PAYLOAD
 from accord.monitor.verdicts import (
     CLOSING,
@@ -61,8 +61,8 @@ CLOSED = Blocked("the session is closed")
 class Aside:
     """A place that is not simply a standing.
 
-    `running`: a rule must see the next event, so some links are missing. `puzzled`: the last word was not recognised.
-    `violated`: halted. `complete`, `incomplete`, `unrecognised`: closed, with that outcome.
+    `running`: something must look at the next event, so some links are missing. `puzzled`: the last word was not
+    recognised. `violated`: halted. `complete`, `incomplete`, `unrecognised`: closed, with that outcome.
     """
 
     standing: Standing
@@ -95,10 +95,14 @@ def standing_of(place: Place) -> Standing:
     return place if isinstance(place, Standing) else place.standing
 
 
-def place_at(standing: Standing, rules: RuleNodes, *, puzzled: bool = False) -> Place:
-    """The place of a running session: its standing, without the links that something has to look at first."""
-    sending = any(node.armed("!") for node in rules)
-    receiving = any(node.armed("?") for node in rules)
+def place_at(standing: Standing, holding: Holding, rules: RuleNodes, *, puzzled: bool = False) -> Place:
+    """The place of a running session: its standing, without the links that something has to look at first.
+
+    INVARIANT: a session that holds several possibilities has no links: each of them moves by itself.
+    """
+    apart = isinstance(holding, Possibilities)
+    sending = apart or any(node.armed("!") for node in rules)
+    receiving = apart or any(node.armed("?") for node in rules)
     if not (puzzled or sending or receiving):
         return standing
     return Aside(
@@ -150,13 +154,11 @@ def step(situation: Situation, event: Event, mode: Mode, position: int | None = 
     if is_over(place):
         return situation, HALTED if status(situation) == "violated" else CLOSED
     standing = standing_of(place)
-    taken = _take(standing, holding, event)
-    named = bool(rules) and event.label in rules[0].machine.book.labels
-    unknown = isinstance(standing, OpenStanding) or (isinstance(taken, Refused) and not taken.reasons)
-    if event.label == UNRECOGNIZED and unknown and not named:
+    if event.label == UNRECOGNIZED and not _is_named(situation, event):
         direction: Literal["send", "receive"] = "send" if event.direction == "!" else "receive"
-        puzzled = situation._replace(place=place_at(standing, rules, puzzled=True))
+        puzzled = situation._replace(place=place_at(standing, holding, rules, puzzled=True))
         return puzzled, Unrecognized(allowed_words(situation), direction)
+    taken = _take(standing, holding, event)
     if isinstance(taken, Refused):
         return _refuse(situation, Refusal(situation, _bare(event), taken.reasons), mode, position)
     after = rules
@@ -165,7 +167,17 @@ def step(situation: Situation, event: Event, mode: Mode, position: int | None = 
         if isinstance(result, int):
             return _refuse(situation, Refusal(situation, _bare(event), rule=rules[result]), mode, position)
         after = result
-    return Situation(place_at(taken.standing, after) if rules else taken.standing, taken.holding, after), OK
+    return Situation(place_at(taken.standing, taken.holding, after), taken.holding, after), OK
+
+
+def _is_named(situation: Situation, event: Event) -> bool:
+    """Whether a branch that is open now, or a rule, has a message of this label."""
+    rules, standing = situation.rules, standing_of(situation.place)
+    if rules and event.label in rules[0].machine.book.labels:
+        return True
+    if isinstance(standing, OpenStanding):
+        return False
+    return bool(standing.matching(event.direction, event.label, event.partner))
 
 
 def _bare(event: Event) -> Event:

@@ -91,7 +91,7 @@ class Session:
             return Verdict("blocked")
         event = happening(direction, label, partner, payload, by)
         after = None if self._state is None else step(self._state, direction, label, partner, payload, by)
-        if event.label == UNRECOGNIZED and not after and not any(names(rule, UNRECOGNIZED) for rule in self._rules):
+        if event.label == UNRECOGNIZED and not self._is_named(direction, partner):
             self._last_was_unrecognized = True
             return Verdict("unrecognized", tuple(self.allowed()))
         clauses = [PROTOCOL] if self._state is not None and not after else []
@@ -105,6 +105,15 @@ class Session:
         self._history = (*self._history, event)
         self._last_was_unrecognized = False
         return Verdict("ok")
+
+    def _is_named(self, direction: Direction, partner: str | None) -> bool:
+        """Whether `Unrecognized` is a message like any other here: an open branch or a rule names it."""
+        branches = () if self._state is None else moves(self._state)
+        return any(names(rule, UNRECOGNIZED) for rule in self._rules) or any(
+            (action.direction, action.label) == (direction, UNRECOGNIZED)
+            and (partner is None or action.partner in {None, partner})
+            for action in branches
+        )
 
     def close(self) -> Verdict:
         """Nothing more will come. This is final; to ask again gives the same answer."""

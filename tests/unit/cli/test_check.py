@@ -108,3 +108,14 @@ def test_hostile_labels_stay_inert(accord, write, format_):
     result = accord("check", write(HOSTILE), "--format", format_)
     assert "\x1b" not in result.output
     assert "[red]boo[/red]" in result.output
+
+
+def test_findings_in_data_and_rules(accord, write):
+    fine = 'protocol P = !a(x as r).!b(x == r).?ok by human.end\n// why\nrule "r" { before b // really\nrequire a }'
+    result = accord("check", write(fine))
+    assert (result.exit_code, result.stdout) == (0, "1 file is fine\n")
+    never = 'protocol P = !a.end\nrule "r" { before a require b }'
+    for wrong, code in (("!b(x == r).end", "E040"), ("!ok by human.end", "E046"), (never, "W051")):
+        result = accord("check", write(wrong))
+        assert result.exit_code == 1
+        assert f"[{code}]" in result.stdout

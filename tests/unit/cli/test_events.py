@@ -5,9 +5,9 @@ import io
 import pytest
 
 from accord.cli import events
-from accord.cli.events import Close, events_in_arguments, events_in_stream
+from accord.cli.events import Close, events_in_arguments, events_in_stream, read_one
 from accord.errors import UsageError
-from accord.monitor.step import Event
+from accord.monitor.events import Event
 
 
 def arguments(*texts):
@@ -26,6 +26,62 @@ def test_words():
         Close(),
         Event("?", 'say "hi"'),
     ]
+
+
+def test_what_stands_behind_a_word_belongs_to_it():
+    pay = Event("!", "pay", None, {"amount": 3, "to": {"a": '} by " {'}})
+    assert arguments(r'!pay{"amount": 3, "to": {"a": "} by \" {"}} ?ok by ana B!x {} by "Ana B." end') == [
+        pay,
+        Event("?", "ok", None, {}, "ana"),
+        Event("!", "x", "B", {}, "Ana B."),
+        Close(),
+    ]
+    assert arguments('?ok by ana {"a": 1} !b') == [Event("?", "ok", None, {"a": 1}, "ana"), Event("!", "b")]
+
+
+def test_what_stands_behind_a_word_may_be_an_argument_of_its_own():
+    assert arguments("!pay", '{"amount": 3}', "?ok", "by", "ana", "!by") == [
+        Event("!", "pay", None, {"amount": 3}),
+        Event("?", "ok", None, {}, "ana"),
+        Event("!", "by"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("!pay {", "the payload is no JSON object"),
+        ("!pay {amount: 3}", "the payload is no JSON object"),
+        ("!pay {'amount': 3}", "the payload is no JSON object"),
+        ('!pay {"a": NaN}', "the payload is no JSON object"),
+        ('!pay {"a": 1e999}', "the payload is no JSON object"),
+        ('!pay {"a": ' + "[" * 5000 + "]" * 5000 + "}", "nested too deep"),
+        ('!pay {"a": "\ud800"}', "the payload is no JSON object"),
+        ("!pay {} {}", "an event is written|one event at a time"),
+        ("{}", "an event is written"),
+        ("end {}", "an event is written"),
+        ("?ok by", "the name of a person"),
+        ("?ok by !pay", "the name of a person"),
+        ("?ok by ana by bob", "the name of a person"),
+        ('?ok by "ana', "the quoted name is not valid"),
+        ('?ok by " "', "names the person"),
+        ('?ok by "a"b', "the name of a person"),
+    ],
+)
+def test_what_cannot_stand_behind_a_word(text, complaint):
+    with pytest.raises(UsageError, match=complaint):
+        arguments(text)
+    with pytest.raises(ValueError, match=complaint):
+        read_one(text)
+
+
+def test_one_event():
+    assert read_one(' !pay {"a": [1, 2]} by ana ') == Event("!", "pay", None, {"a": [1, 2]}, "ana")
+    assert read_one("end") == Close()
+    with pytest.raises(ValueError, match="`tool` follows; odd labels are quoted"):
+        read_one("!my tool")
+    with pytest.raises(ValueError, match="there is no event"):
+        read_one(" ")
 
 
 def test_labels_are_compared_in_normal_form():
@@ -52,9 +108,35 @@ def test_lines_of_words_and_of_json():
     ]
 
 
+def test_json_lines_with_payload_and_person():
+    text = r"""
+        {"send": "pay", "payload": {"amount": 3}}
+        {"receive": "ok", "by": "Ana B."}
+        {"event": "!pay {\"amount\": 3}"}
+        {"event": "?ok by ana", "payload": {"a": null}}
+        {"event": "?ok {\"a\": null}", "by": "ana"}
+    """
+    pay = Event("!", "pay", None, {"amount": 3})
+    approved = Event("?", "ok", None, {"a": None}, "ana")
+    assert stream(text) == [pay, Event("?", "ok", None, {}, "Ana B."), pay, approved, approved]
+
+
 @pytest.mark.parametrize(
     "line",
     [
+        '{"send": "a", "payload": 1}',
+        '{"send": "a", "payload": [1]}',
+        '{"send": "a", "payload": {"a": NaN}}',
+        '{"send": "a", "payload": {"a": ' + "[" * 5000 + "]" * 5000 + "}}",
+        '{"receive": "a", "by": ""}',
+        '{"receive": "a", "by": 1}',
+        '{"event": "?a by ana", "by": "bob"}',
+        '{"event": "!a {\\"a\\": 1}", "payload": {"b": 1}}',
+        '{"event": "!a {", "by": "bob"}',
+        '{"event": "!a !b"}',
+        '{"event": ""}',
+        '{"event": "end", "by": "bob"}',
+        '{"close": true, "payload": {}}',
         "{}",
         "{",
         '{"send": 1}',
@@ -80,8 +162,17 @@ def test_what_is_no_json_line(line):
 
 def test_a_line_of_any_length_is_read_in_pieces(monkeypatch):
     monkeypatch.setattr(events, "_PIECE", 7)
-    words = ["!a", '!"with spaces and \\" quotes"', "?bcd", "B!efghijklmnop", "end"]
+    words = [
+        "!a",
+        '!"with spaces and \\" quotes"',
+        "?bcd",
+        "B!efghijklmnop by ana",
+        '!pay {"a": {"b": "}"}, "c": [1, 2, 3, 4]} by "Ana B."',
+        "?x{}",
+        "end",
+    ]
     expected = arguments(*words)
+    assert len(expected) == len(words)
     for spaces in range(1, 9):
         assert stream((" " * spaces).join(words)) == expected
         assert stream((" " * spaces).join(words) + "\n!x") == [*expected, Event("!", "x")]
@@ -99,10 +190,17 @@ def test_an_endless_line_is_not_kept():
     assert count == 11 * (events._PIECE // 3)
 
 
-@pytest.mark.parametrize("start", ["!", '!"', '{"send": "'])
+@pytest.mark.parametrize("start", ["!", '!"', '{"send": "', '!a {"b": "', '!a by "'])
 def test_an_endless_event_is_refused(start):
     with pytest.raises(UsageError, match="line 1: one event takes more than"):
         stream(start + "a" * 2_000_000)
+
+
+def test_a_piece_of_words_is_never_taken_for_json(monkeypatch):
+    monkeypatch.setattr(events, "_PIECE", 7)
+    with pytest.raises(UsageError, match="an event is written"):
+        stream('!a {"b": 1} {"send": "c"} {"send": "d"}')
+    assert stream('      {"send": "c"}') == [Event("!", "c")]
 
 
 def test_bytes_that_are_no_text():

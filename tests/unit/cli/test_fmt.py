@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import stat
 
 UNTIDY = "// why\nprotocol   P =!a  . ?{ b,c }.end // tail\n"
@@ -87,3 +88,21 @@ def test_line_ends_and_byte_order_mark_become_canonical(accord, write):
     path = write("\ufeff!a.end\r\n")
     assert accord("fmt", path).exit_code == 0
     assert path.read_bytes() == b"!a.end\n"
+
+
+RULES = """protocol P = rec X.!{a(x as r, y.z into s, x <= 3).?b by human.X, "c d"(x in [1, 2])}.(!e | !f).end
+rule "n" { before each a(x > 1) require 2 of [b, not "c d", (d and e or at least 2 f)] }
+rule "m" { after a forbid b }
+rule "o" { forbid a then b ... e }
+"""
+
+
+def test_comments_survive_wherever_they_stand(accord):
+    """`fmt` itself refuses to lose a comment or to change a meaning, so it is enough that it succeeds and is stable."""
+    tokens = re.findall(r'"[^"]*"|\w+|\.\.\.|[<>=]+|\S|\s+', RULES)
+    for place in range(0, len(tokens) + 1, 3):
+        for comment in (" // here\n", "\n// here\n"):
+            text = "".join([*tokens[:place], comment, *tokens[place:]])
+            result = accord("fmt", "-", input=text)
+            assert (result.exit_code, result.stdout.count("// here")) == (0, 1), text
+            assert accord("fmt", "-", input=result.stdout).stdout == result.stdout

@@ -92,7 +92,96 @@ def test_json_lines(accord, write):
     assert [line.get("position") for line in lines] == [0, 1, 2, 3, None]
     assert lines[2]["expected"] == ["?No", "?Yes"]
     assert lines[2]["explanation"].startswith("`!Sorry` is not allowed yet")
-    assert lines[4] == {"status": "violated", "events": 4, "violations": 1, "owed": []}
+    assert lines[4] == {"status": "violated", "events": 4, "violations": 1, "owed": [], "owed_by_rules": []}
+
+
+PAY = """
+    protocol P = ?Quote(total as t).{!Pay(amount <= t), end}.?Approval by human.end
+    rule "file it" { after Pay require Approval }
+"""
+
+
+def test_payload_and_person(accord, write):
+    result = accord("replay", write(PAY), '?Quote {"total": 5} !Pay {"amount": 3}', "?Approval by ana", "end")
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == [
+        '   1  ?Quote {"total": 5}                       ok',
+        '   2  !Pay {"amount": 3}                        ok',
+        "   3  ?Approval by ana                          ok",
+        "   4  end                                       ok",
+        "complete after 4 events",
+    ]
+
+
+def test_payload_and_person_in_lines(accord, write):
+    lines = [
+        '{"receive": "Quote", "payload": {"total": 5}}',
+        '{"event": "!Pay {\\"amount\\": 9}"}',
+        '!Pay {"amount": 3}',
+        '{"receive": "Approval"}',
+        '{"receive": "Approval", "by": "ana"}',
+    ]
+    result = accord("replay", write(PAY), "--json", "--mode", "refuse", input="\n".join(lines))
+    assert result.exit_code == 1
+    told = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [line.get("verdict") for line in told] == ["ok", "violation", "ok", "violation", "ok", None]
+    assert told[1]["payload"] == {"amount": 9}
+    assert "`amount` is 9 and the register holds 5" in told[1]["explanation"]
+    assert "payload" not in told[3]
+    assert told[4]["event"] == "?Approval by ana"
+
+
+def test_data_that_is_refused(accord, write):
+    result = accord("replay", write(PAY), '?Quote {"total": 5} !Pay {"amount": 9}')
+    assert result.exit_code == 1
+    assert "`amount <= t` does not hold: `amount` is 9" in result.stdout
+
+
+def test_data_that_nothing_can_hold(accord, write):
+    deep = "[" * 70 + "]" * 70
+    result = accord("replay", write(PAY), f'?Quote {{"total": {deep}}}')
+    assert result.exit_code == 2
+    assert "nested deeper than" in result.stderr
+
+
+def test_rules_are_owed(accord, write):
+    path = write(PAY)
+    result = accord("replay", path, '?Quote {"total": 5} !Pay {"amount": 3}')
+    assert result.exit_code == 0
+    owed = 'still owed: ?Approval by human; still owed by rule "file it"'
+    assert result.stdout.splitlines()[-1] == f"running after 2 events; {owed}"
+    result = accord("replay", path, "--json", '?Quote {"total": 5} !Pay {"amount": 3} end')
+    assert result.exit_code == 1
+    assert json.loads(result.stdout.splitlines()[-1]) == {
+        "status": "incomplete",
+        "events": 3,
+        "violations": 1,
+        "owed": ["?Approval by human"],
+        "owed_by_rules": ["file it"],
+    }
+
+
+def test_rules_alone(accord, write):
+    path = write('rule "limit" { at most 1 Pay }\nrule "file it" { after each Pay require File }')
+    result = accord("replay", path, "!Anything !Pay !File end")
+    assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "complete after 4 events")
+    result = accord("replay", path, "!Pay !Pay")
+    assert result.exit_code == 1
+    assert "`!Pay` is refused by the rule `limit`" in result.stdout
+    result = accord("replay", path, "!Pay")
+    assert result.stdout.splitlines()[-1] == 'running after 1 event; still owed by rule "file it"'
+    assert accord("replay", path, "--protocol", "P", "!Pay").exit_code == 2
+
+
+def test_large_data_is_clipped(accord, write):
+    path = write("rec L.!a.L")
+    name = "n" * 500
+    result = accord("replay", path, input=f'!a {{"x": "{"y" * 100_000}"}} by {name}\n!{"z" * 500} {{"x": 1}} by ana\n')
+    lines = result.stdout.splitlines()
+    assert max(map(len, lines)) < 300
+    assert lines[0].startswith('   1  !a {"x": "yyyyyy')
+    assert " by nnn" in lines[0]
+    assert '… {"x": 1} by ana  VIOLATION' in lines[1]
 
 
 def test_one_of_several_protocols(accord, write):
@@ -115,6 +204,22 @@ def test_hostile_labels_stay_inert(accord, write):
     assert "\x1b" not in result.stderr
 
 
+def test_hostile_data_stays_inert(accord, write):
+    hostile = '"\\u001b[31m\\u202e[bold]"'
+    path = write('protocol P = !a(x == 1).end\nrule "\\u001b[32m" { after a require "\\u001b[33m" }')
+    raw = '"\u202e"'
+    for flags in ([], ["--json"]):
+        for event in (
+            f"!a {{{hostile}: 1}}",
+            f'!a {{"x": {hostile}}}',
+            f"!a by {hostile}",
+            f"!a {{{raw}: 1}} by {raw}",
+        ):
+            result = accord("replay", path, *flags, event, '!a {"x": 1}')
+            assert result.exit_code == 1
+            assert not any(c in result.output for c in "\x1b\u202e")
+
+
 def test_a_long_input_is_not_kept(accord, write):
     result = accord("replay", write("rec L.!a.L"), "--json", input="!a !a !a !a !a\n" * 2000)
     assert json.loads(result.stdout.splitlines()[-1]) == {
@@ -122,4 +227,5 @@ def test_a_long_input_is_not_kept(accord, write):
         "events": 10_000,
         "violations": 0,
         "owed": [],
+        "owed_by_rules": [],
     }

@@ -5,10 +5,11 @@ import re
 import pytest
 
 from accord.errors import UsageError
+from accord.language.labels import quote
 from accord.machine.codec import decode_machine
 from accord.machine.contract import compile_contract
-from accord.machine.draw import FORMATS, draw
-from accord.machine.draw.text import draw_text, neighbourhood
+from accord.machine.draw import FORMATS, draw, draw_contract
+from accord.machine.draw.text import draw_states, neighbourhood
 from accord.machine.tables import Machine, Plain, Symbol
 
 HOSTILE = [
@@ -27,11 +28,21 @@ HOSTILE = [
     "end",
     "日本",
 ]
+DATA = """
+    ?quote(total as t, items into seen).!{pay(amount <= t, currency == "<b>&\\u001b"), "a\\"b"(x matches "\\\\d")}
+    .?Approval by human.end
+"""
 PARTS = "rec L.!s.(!a.?b | !a.?b | !c).{!again.L, end}"
 
 
 def machine(text):
     return compile_contract(text).machine()
+
+
+def hostile_rules():
+    return [
+        f"rule {quote(label)} {{ before {quote(label)}(x == {quote(label)}) require y by human }}" for label in HOSTILE
+    ]
 
 
 def hostile():
@@ -40,7 +51,7 @@ def hostile():
 
 
 # A grammar of the part of DOT that is used: statements with quoted strings in which every quote is escaped.
-STRING = r'"(?:[^"\\\n]|\\[\\"])*"'
+STRING = r'"(?:[^"\\\n]|\\[\\"l])*"'
 ATTRIBUTES = rf"\[\w+=(?:\w+|{STRING})(?:, \w+=(?:\w+|{STRING}))*\]"
 DOT_LINE = re.compile(rf"    (?:rankdir=LR|\w+ {ATTRIBUTES}|\w+ -> \w+(?: {ATTRIBUTES})?);\Z")
 DOT_START = re.compile(rf"digraph {STRING} {{\Z")
@@ -49,13 +60,17 @@ MERMAID_LINE = re.compile(
     r"""[ ]{4}(?:direction\ LR
         | state\ (?:"\d+"\ as\ s\d+|s\d+\ <<fork>>)
         | (?:s\d+|\[\*\])\ -->\ (?:s\d+|\[\*\])(?:\ :\ (?:[\w !?.-]|\#(?:\d+|quot|lt|gt|amp);)+)?
-        | classDef\ current\ [^;]+
-        | class\ s\d+(?:,s\d+)*\ current)\Z""",
+        | state\ "(?:[\w !?.-]|\#(?:\d+|quot|lt|gt|amp);)+"\ as\ rule\d+
+        | classDef\ (?:current|rule)\ [^;]+
+        | class\ s\d+(?:,s\d+)*\ current
+        | class\ rule\d+(?:,rule\d+)*\ rule)\Z""",
     re.VERBOSE,
 )
 
 
-@pytest.mark.parametrize("example", [machine("end"), machine(PARTS), machine("rec L.(!a | !b).L"), hostile()])
+@pytest.mark.parametrize(
+    "example", [machine("end"), machine(PARTS), machine("rec L.(!a | !b).L"), machine(DATA), hostile()]
+)
 @pytest.mark.parametrize("current", [None, [0]])
 class TestEveryMachine:
     def test_dot_is_well_formed(self, example, current):
@@ -99,6 +114,67 @@ def test_text():
     ]
 
 
+@pytest.mark.parametrize("protocol", ["", "protocol P = !a.end", "protocol P = !a.end\nprotocol Q = !b.end"])
+class TestRules:
+    def contract(self, protocol):
+        return compile_contract("\n".join([protocol, *hostile_rules()]))
+
+    def test_dot_is_well_formed(self, protocol):
+        for drawing in draw_contract(self.contract(protocol), "dot").split("\n\n"):
+            first, *lines, last = drawing.split("\n")
+            assert DOT_START.match(first)
+            assert last == "}"
+            for line in lines:
+                assert DOT_LINE.match(line), line
+            assert drawing.count("require y by human") == len(HOSTILE)
+
+    def test_mermaid_is_well_formed(self, protocol):
+        for drawing in draw_contract(self.contract(protocol), "mermaid").split("\n\n"):
+            _, _, diagram = drawing.rpartition("---\n")
+            first, *lines = diagram.split("\n")
+            assert first == "stateDiagram-v2"
+            for line in lines:
+                assert MERMAID_LINE.match(line), line
+            assert drawing.count("require y by human") == len(HOSTILE)
+
+    def test_text_has_them_once(self, protocol):
+        drawing = draw_contract(self.contract(protocol))
+        assert drawing.count("require y by human") == len(HOSTILE)
+        assert not any(c in drawing for c in "\x1b\u202e\r\x7f\x9b")
+
+
+def test_text_of_data_and_gates():
+    drawing = draw(machine("?quote(total as t, items into seen).!pay(amount <= t).?ok by human.end"))
+    assert drawing.splitlines() == [
+        "bare protocol, 4 states",
+        " → 0  ?quote(total as t, items into seen) → 1",
+        "   1  !pay(amount <= t) → 2",
+        "   2  ?ok by human → 3",
+        "   3  end",
+        "registers: seen (a set), t",
+    ]
+
+
+def test_text_of_a_machine_with_its_rules():
+    contract = compile_contract('protocol P = !a.end\nrule "limit" { at most 1 a }')
+    shown = draw(contract.machine(), rules=contract.rules.machines)
+    assert shown.splitlines()[-3:] == ["", "1 rule", '   "limit"  at most 1 a']
+
+
+def test_text_breaks_long_rules_behind_their_names():
+    labels = ", ".join(f"message{n:02}" for n in range(10))
+    contract = compile_contract(
+        f'rule "all first" {{ before x require all of [{labels}] }}\nrule "b" {{ at most 1 x }}'
+    )
+    assert draw_contract(contract).splitlines() == [
+        "2 rules",
+        '   "all first"',
+        f"      before x require all of [{labels}]",
+        '   "b"',
+        "      at most 1 x",
+    ]
+
+
 def test_text_marks_where_a_loop_may_pause():
     assert draw(machine("rec L.!a.?b.L")).splitlines()[1] == " → 0  !a → 1, pause"
     assert draw(machine("rec L.(!a | !b).L")).splitlines()[1] == " → 0  (1 | 2) then 0, pause"
@@ -117,8 +193,7 @@ def test_text_breaks_long_lines_between_edges():
 
 def test_text_of_some_states_says_that_there_are_more():
     chain = machine(".".join(f"!m{n}" for n in range(20)))
-    assert draw_text(chain, {5}, neighbourhood(chain, [5, 4], 4)).splitlines() == [
-        "bare protocol, 21 states",
+    assert draw_states(chain, {5}, neighbourhood(chain, [5, 4], 4)) == [
         "    …",
         "    4  !m4 → 5",
         "●   5  !m5 → 6",

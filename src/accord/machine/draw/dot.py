@@ -3,7 +3,7 @@
 States are circles, doubled where the session may end and dashed where it may pause. A fork is a diamond with a dashed
 edge to the first state of each part and a bold one to the state in which the session goes on. Parts are not drawn as
 clusters: the machine is minimal, so parts share states with each other and with what comes after, and a node of
-Graphviz lies in one cluster only.
+Graphviz lies in one cluster only. Rules stand in a note beside the states.
 """
 
 from __future__ import annotations
@@ -12,23 +12,26 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from accord.diagnostics.visible import visible
+from accord.language.labels import quote
 from accord.machine.tables import Fork
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
+    from accord.machine.rules import RuleMachine
     from accord.machine.tables import Machine, State
 
-__all__ = ["draw_dot"]
+__all__ = ["draw_dot", "draw_rules_dot"]
 
 
-def draw_dot(machine: Machine, current: Collection[int] = ()) -> str:
+def draw_dot(machine: Machine, current: Collection[int] = (), rules: Sequence[RuleMachine] = ()) -> str:
     """A `digraph`; states in `current` are filled."""
     lines = [
         f"digraph {_quoted(machine.name or 'protocol')} {{",
         "    rankdir=LR;",
         '    node [shape=circle, fontname="Helvetica"];',
         '    edge [fontname="Helvetica"];',
+        *_legend(rules),
         "    start [shape=point];",
         "    start -> s0;",
     ]
@@ -36,6 +39,19 @@ def draw_dot(machine: Machine, current: Collection[int] = ()) -> str:
         lines.append(f"    s{number} [{_look(number, state, marked=number in current)}];")
         lines += [f"    s{number} -> s{target} [{look}];" for target, look in _edges(machine, state)]
     return "\n".join([*lines, "}"])
+
+
+def draw_rules_dot(rules: Sequence[RuleMachine]) -> str:
+    """A `digraph` of the note alone."""
+    return "\n".join(['digraph "rules" {', '    node [fontname="Helvetica"];', *_legend(rules), "}"])
+
+
+def _legend(rules: Sequence[RuleMachine]) -> list[str]:
+    if not rules:
+        return []
+    # The escape `\l` ends a line and sets it flush left.
+    lines = [_escaped(f"{quote(rule.rule.name)}: {rule.text}") + "\\l" for rule in rules]
+    return [f'    rules [shape=note, label="{"".join(lines)}"];']
 
 
 def _look(number: int, state: State, *, marked: bool) -> str:
@@ -60,5 +76,9 @@ def _edges(machine: Machine, state: State) -> Iterator[tuple[int, str]]:
 
 
 def _quoted(text: str) -> str:
-    """A quoted string: in it Graphviz reads backslashes as escapes and `&…;` as entities."""
-    return '"' + visible(text).replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;") + '"'
+    return f'"{_escaped(text)}"'
+
+
+def _escaped(text: str) -> str:
+    """What stands in quotes: there Graphviz reads backslashes as escapes and `&…;` as entities."""
+    return visible(text).replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")

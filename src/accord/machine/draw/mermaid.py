@@ -1,7 +1,8 @@
 """A machine as a Mermaid state diagram, which many Markdown pages show in place.
 
 Where a session may end an edge leads to `[*]`; where it may pause that edge says so. A fork is Mermaid's bar with an
-edge to the first state of each part and one to the state in which the session goes on.
+edge to the first state of each part and one to the state in which the session goes on. Rules are boxes that no edge
+leads to: of several notes on a state Mermaid keeps the last only.
 
 Mermaid reads labels with a grammar of its own, in which quotes, colons, semicolons, `#` and `<` all mean something. So
 every character beyond letters, digits and a few harmless signs is written as an entity code, `#NN;`.
@@ -15,19 +16,21 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from accord.diagnostics.visible import visible
+from accord.language.labels import quote
 from accord.machine.tables import Fork
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
+    from accord.machine.rules import RuleMachine
     from accord.machine.tables import Machine, State
 
-__all__ = ["draw_mermaid"]
+__all__ = ["draw_mermaid", "draw_rules_mermaid"]
 
 _UNSAFE = re.compile(r"[^\w !?.-]")
 
 
-def draw_mermaid(machine: Machine, current: Collection[int] = ()) -> str:
+def draw_mermaid(machine: Machine, current: Collection[int] = (), rules: Sequence[RuleMachine] = ()) -> str:
     """A `stateDiagram-v2`, with the protocol's name as its title; states in `current` stand out."""
     # The title is YAML, in which every JSON string is a string.
     lines = ["---", f"title: {json.dumps(visible(machine.name), ensure_ascii=False)}", "---"] if machine.name else []
@@ -38,10 +41,25 @@ def draw_mermaid(machine: Machine, current: Collection[int] = ()) -> str:
     lines.append("    [*] --> s0")
     for number, state in enumerate(machine.states):
         lines += [f"    s{number} --> {target}" for target in _edges(machine, state)]
+    lines += _legend(rules)
     if current:
         lines.append("    classDef current fill:#fd6,stroke:#333")
         lines.append(f"    class {','.join(f's{number}' for number in sorted(current))} current")
     return "\n".join(lines)
+
+
+def draw_rules_mermaid(rules: Sequence[RuleMachine]) -> str:
+    """A `stateDiagram-v2` of the rules alone."""
+    return "\n".join(["stateDiagram-v2", "    direction LR", *_legend(rules)])
+
+
+def _legend(rules: Sequence[RuleMachine]) -> list[str]:
+    texts = [_entities(f"{quote(rule.rule.name)}: {rule.text}") for rule in rules]
+    lines = [f'    state "{text}" as rule{number}' for number, text in enumerate(texts)]
+    if lines:
+        lines.append("    classDef rule fill:#ffe,stroke:#aa8")
+        lines.append(f"    class {','.join(f'rule{number}' for number in range(len(rules)))} rule")
+    return lines
 
 
 def _edges(machine: Machine, state: State) -> Iterator[str]:

@@ -9,7 +9,8 @@
 
 An arrow leads to the first state, a dot marks where a session is. `end` and `pause` stand among the edges, because
 there the session has that choice too; no edge can be mistaken for them, since every word has its `!` or `?`. A state
-with so many edges that its line would be too long gets a line for each.
+with so many edges that its line would be too long gets a line for each. The last line names the registers, if there
+are any. Rules are listed under a heading of their own.
 """
 
 from __future__ import annotations
@@ -18,24 +19,40 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from accord.diagnostics.visible import display_width, visible
+from accord.language.labels import quote
 from accord.machine.tables import Fork
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
+    from accord.machine.rules import RuleMachine
     from accord.machine.tables import Machine, State
 
-__all__ = ["CURRENT", "draw_text", "neighbourhood"]
+__all__ = ["CURRENT", "draw_rules_text", "draw_states", "draw_text", "draw_title", "neighbourhood"]
 
 CURRENT = "●"
 WIDTH = 100
 
 
-def draw_text(machine: Machine, current: Collection[int] = (), only: Collection[int] | None = None) -> str:
-    """All states, or `only` these, with `…` in place of those left out."""
-    count = len(machine.states)
+def draw_text(machine: Machine, current: Collection[int] = ()) -> str:
+    """The machine's name, all states, and the registers."""
+    lines = [draw_title(machine), *draw_states(machine, current)]
+    if machine.registers:
+        names = [f"{visible(name)} (a set)" if name in machine.sets else visible(name) for name in machine.registers]
+        lines.append(f"registers: {', '.join(names)}")
+    return "\n".join(lines)
+
+
+def draw_title(machine: Machine) -> str:
+    """The name of the protocol and its size."""
     name = f"protocol {visible(machine.name)}" if machine.name else "bare protocol"
-    out = [f"{name}, {count} state{'' if count == 1 else 's'}"]
+    return f"{name}, {_count(len(machine.states), 'state')}"
+
+
+def draw_states(machine: Machine, current: Collection[int] = (), only: Collection[int] | None = None) -> list[str]:
+    """The lines of all states, or `only` these, with `…` in place of those left out."""
+    count = len(machine.states)
+    out = []
     gutter = len(str(count - 1))
     next_number = 0
     for number in range(count) if only is None else sorted(only):
@@ -46,7 +63,23 @@ def draw_text(machine: Machine, current: Collection[int] = (), only: Collection[
         out += _lines(f"{marks} {number:>{gutter}}  ", list(_ways(machine, machine.states[number])))
     if next_number < count:
         out.append(f"   {'…':>{gutter}}")
-    return "\n".join(out)
+    return out
+
+
+def draw_rules_text(rules: Sequence[RuleMachine]) -> str:
+    """The rules, each with its name and its text."""
+    lines = [_count(len(rules), "rule")]
+    named = [(visible(quote(rule.rule.name)), visible(rule.text)) for rule in rules]
+    column = max(display_width(name) for name, _ in named)
+    broken = column + max(display_width(text) for _, text in named) > WIDTH
+    for name, text in named:
+        between = "\n      " if broken else " " * (column - display_width(name) + 2)
+        lines.append(f"   {name}{between}{text}")
+    return "\n".join(lines)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _ways(machine: Machine, state: State) -> Iterator[str]:

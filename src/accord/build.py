@@ -1,0 +1,361 @@
+"""Contracts in Python code, for people who prefer it to text. It makes the same tree.
+
+Example:
+    >>> from accord import build as b
+    >>> document = b.contract(
+    ...     b.protocol(
+    ...         "Payment",
+    ...         b.receive("quote", b.field("total").bind("t")),
+    ...         b.choice(
+    ...             [b.send("pay", b.field("amount") <= b.register("t"), b.field("currency") == "EUR")],
+    ...             [b.send("decline"), b.end],
+    ...         ),
+    ...         b.receive("receipt"),
+    ...     ),
+    ...     b.rule("one approval per payment", b.before_each("pay", b.message("Approval", by_human=True))),
+    ... )
+    >>> print(document, end="")
+    protocol Payment =
+        ?quote(total as t).!{pay(amount <= t, currency == "EUR"), decline.end}.?receipt
+    <BLANKLINE>
+    rule "one approval per payment" { before each pay require Approval by human }
+
+`accord.compile(document)` checks and compiles it like any other contract.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from accord.errors import UsageError
+from accord.language.clauses import Bind, Collect, Guard, Register, Value
+from accord.language.labels import is_name, normalise
+from accord.language.rules import (
+    After,
+    AfterForbid,
+    AtMost,
+    Before,
+    Combination,
+    Condition,
+    Count,
+    ForbidSequence,
+    Happened,
+    Not,
+    Pattern,
+    Rule,
+)
+from accord.language.tree import (
+    RECEIVE,
+    SEND,
+    Action,
+    Choice,
+    Declaration,
+    Document,
+    End,
+    Interleaving,
+    Protocol,
+    Recursion,
+    Variable,
+    sequence,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from accord.language.clauses import Clause, Operator, Scalar
+    from accord.language.rules import RuleBody
+    from accord.language.tree import Direction
+
+__all__ = [
+    "after",
+    "after_each",
+    "after_forbid",
+    "all_of",
+    "any_of",
+    "at_least",
+    "at_most",
+    "before",
+    "before_each",
+    "choice",
+    "contract",
+    "end",
+    "field",
+    "forbid_adjacent",
+    "forbid_ever_after",
+    "jump",
+    "limit",
+    "loop",
+    "message",
+    "not_",
+    "protocol",
+    "receive",
+    "register",
+    "rule",
+    "send",
+    "side_by_side",
+    "some_of",
+]
+
+Literal_ = str | int | float | bool | list["Literal_"] | tuple["Literal_", ...] | None
+
+
+def contract(*items: Declaration | Rule) -> Document:
+    """Everything together, ready for `accord.compile`."""
+    return Document(tuple(items))
+
+
+def protocol(name: str | None, *steps: Protocol) -> Declaration:
+    """`protocol Name = …`; a bare protocol has the name `None`."""
+    return Declaration(None if name is None else _name(name), sequence(steps))
+
+
+# -- steps -------------------------------------------------------------------------------------------------------------
+
+
+def send(label: str, *clauses: Clause, to: str | None = None) -> Action:
+    """`!label(clauses)`."""
+    return _action(SEND, label, clauses, to, gated=False)
+
+
+def receive(label: str, *clauses: Clause, sender: str | None = None, by_human: bool = False) -> Action:
+    """`?label(clauses)`, with `by human` if only a person can make the step."""
+    return _action(RECEIVE, label, clauses, sender, gated=by_human)
+
+
+def choice(*branches: Protocol | Iterable[Protocol]) -> Choice:
+    """One of several branches; a branch is a step or a list of steps."""
+    return Choice(tuple(_steps(branch) for branch in branches))
+
+
+def side_by_side(*parts: Protocol | Iterable[Protocol]) -> Interleaving:
+    """`(A | B)`: parts in any order; a part is a step or a list of steps."""
+    return Interleaving(tuple(_steps(part) for part in parts))
+
+
+def loop(name: str, *steps: Protocol) -> Recursion:
+    """`rec Name. …`."""
+    return Recursion(_name(name), sequence(steps))
+
+
+def jump(name: str) -> Variable:
+    """Back to the loop of that name."""
+    return Variable(_name(name))
+
+
+end = End()
+"""The session is over."""
+
+
+def _steps(steps: Protocol | Iterable[Protocol]) -> Protocol:
+    return sequence([steps]) if isinstance(steps, Protocol) else sequence(steps)
+
+
+def _action(
+    direction: Direction, label: str, clauses: tuple[Clause, ...], partner: str | None, *, gated: bool
+) -> Action:
+    partner = None if partner is None else _name(partner)
+    return Action(direction, _label(label), partner, clauses=clauses, gated=gated)
+
+
+def _name(name: str) -> str:
+    if not isinstance(name, str) or not is_name(name):
+        raise UsageError(f"expected a name, got {name!r}")
+    return normalise(name)
+
+
+def _label(label: str) -> str:
+    if not isinstance(label, str) or not label:
+        raise UsageError(f"expected a label, got {label!r}")
+    return normalise(label)
+
+
+# -- data --------------------------------------------------------------------------------------------------------------
+
+
+def register(name: str) -> Register:
+    """A register, to compare with."""
+    return Register(_name(name))
+
+
+class field:  # noqa: N801 - reads as the word it stands for
+    """A field of the payload; `field("order", "id")` leads into an object. Comparing it makes a clause."""
+
+    __hash__ = None  # type: ignore[assignment] # comparing makes clauses
+
+    def __init__(self, *path: str) -> None:
+        if not path or not all(isinstance(segment, str) for segment in path):
+            raise UsageError(f"a field is named by texts, got {path!r}")
+        self.path = path
+
+    def bind(self, name: str) -> Bind:
+        """`field as name`."""
+        return Bind(self.path, _name(name))
+
+    def collect(self, name: str) -> Collect:
+        """`field into name`."""
+        return Collect(self.path, _name(name))
+
+    def __eq__(self, other: Literal_ | Register) -> Guard:  # type: ignore[override] # a clause
+        return self._guard("==", other)
+
+    def __ne__(self, other: Literal_ | Register) -> Guard:  # type: ignore[override] # a clause
+        return self._guard("!=", other)
+
+    def __lt__(self, other: Literal_ | Register) -> Guard:
+        return self._guard("<", other)
+
+    def __le__(self, other: Literal_ | Register) -> Guard:
+        return self._guard("<=", other)
+
+    def __gt__(self, other: Literal_ | Register) -> Guard:
+        return self._guard(">", other)
+
+    def __ge__(self, other: Literal_ | Register) -> Guard:
+        return self._guard(">=", other)
+
+    def is_in(self, other: Literal_ | Register) -> Guard:
+        """`field in …`."""
+        return self._guard("in", other)
+
+    def is_not_in(self, other: Literal_ | Register) -> Guard:
+        """`field not in …`."""
+        return self._guard("not in", other)
+
+    def matches(self, pattern: str) -> Guard:
+        """`field matches "pattern"`."""
+        if not isinstance(pattern, str):
+            raise UsageError(f"a pattern is a text, got `{type(pattern).__name__}`")
+        return self._guard("matches", pattern)
+
+    def _guard(self, operator: Operator, other: Literal_ | Register) -> Guard:
+        return Guard(self.path, operator, other if isinstance(other, Register) else Value(_scalar(other)))
+
+
+def _scalar(value: object) -> Scalar:
+    if isinstance(value, list | tuple):
+        return tuple(_scalar(item) for item in value)
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float) and value - value == 0:
+        return value
+    raise UsageError(f"expected a literal or a register, got {value!r}")
+
+
+# -- rules -------------------------------------------------------------------------------------------------------------
+
+
+def rule(name: str, body: RuleBody) -> Rule:
+    """`rule "name" { … }`."""
+    if not isinstance(name, str):
+        raise UsageError(f"the name of a rule is a text, got `{type(name).__name__}`")
+    return Rule(name, body)
+
+
+def message(label: str, *guards: Guard, direction: Direction | None = None, by_human: bool = False) -> Pattern:
+    """A message a rule looks for; where a message is expected, its label alone will do."""
+    for guard in guards:
+        if not isinstance(guard, Guard) or isinstance(guard.operand, Register):
+            raise UsageError("rules have no registers: compare fields with literals")
+    if direction not in {None, SEND, RECEIVE}:
+        raise UsageError(f"a direction is `!` or `?`, got {direction!r}")
+    return Pattern(_label(label), direction, guards, by_human)
+
+
+_Message = str | Pattern
+_Condition = str | Pattern | Condition
+
+
+def before(trigger: _Message, require: _Condition) -> Before:
+    """`before B require C`."""
+    return Before(_pattern(trigger), _condition(require))
+
+
+def before_each(trigger: _Message, require: _Condition) -> Before:
+    """`before each B require C`."""
+    return Before(_pattern(trigger), _condition(require), each=True)
+
+
+def after(trigger: _Message, require: _Condition) -> After:
+    """`after A require C`."""
+    return After(_pattern(trigger), _condition(require))
+
+
+def after_each(trigger: _Message, require: _Condition) -> After:
+    """`after each A require B`."""
+    return After(_pattern(trigger), _condition(require), each=True)
+
+
+def after_forbid(trigger: _Message, forbidden: _Message) -> AfterForbid:
+    """`after A forbid B`."""
+    return AfterForbid(_pattern(trigger), _pattern(forbidden))
+
+
+def limit(number: int, what: _Message) -> AtMost:
+    """`at most N L`, as a rule."""
+    return AtMost(_number(number), _pattern(what))
+
+
+def forbid_adjacent(*messages: _Message) -> ForbidSequence:
+    """`forbid A then B`: one at once after the other."""
+    return _sequence(messages, adjacent=True)
+
+
+def forbid_ever_after(*messages: _Message) -> ForbidSequence:
+    """`forbid A ... B`: one ever after the other."""
+    return _sequence(messages, adjacent=False)
+
+
+def all_of(*conditions: _Condition) -> Combination:
+    """`all of […]`."""
+    return Combination("all", _conditions(conditions))
+
+
+def any_of(*conditions: _Condition) -> Combination:
+    """`any of […]`."""
+    return Combination("any", _conditions(conditions))
+
+
+def some_of(number: int, *conditions: _Condition) -> Combination:
+    """`N of […]`."""
+    return Combination("some", _conditions(conditions), _number(number))
+
+
+def not_(condition: _Condition) -> Not:
+    """`not C`."""
+    return Not(_condition(condition))
+
+
+def at_least(number: int, what: _Message) -> Count:
+    """`at least N L`, as a condition."""
+    return Count("at least", _number(number), _pattern(what))
+
+
+def at_most(number: int, what: _Message) -> Count:
+    """`at most N L`, as a condition."""
+    return Count("at most", _number(number), _pattern(what))
+
+
+def _pattern(what: _Message) -> Pattern:
+    return what if isinstance(what, Pattern) else message(what)
+
+
+def _condition(what: _Condition) -> Condition:
+    return Happened(_pattern(what)) if isinstance(what, str | Pattern) else what
+
+
+def _conditions(conditions: tuple[_Condition, ...]) -> tuple[Condition, ...]:
+    if not conditions:
+        raise UsageError("expected at least one condition")
+    return tuple(_condition(condition) for condition in conditions)
+
+
+def _number(number: int) -> int:
+    if type(number) is not int or not 0 <= number <= 1_000_000:
+        raise UsageError(f"expected a number up to 1000000, got {number!r}")
+    return number
+
+
+def _sequence(messages: tuple[_Message, ...], *, adjacent: bool) -> ForbidSequence:
+    if len(messages) < 2:
+        raise UsageError("a sequence has at least two messages")
+    return ForbidSequence(tuple(map(_pattern, messages)), (adjacent,) * (len(messages) - 1))
