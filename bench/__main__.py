@@ -9,7 +9,7 @@ from time import perf_counter
 
 from bench.bars import judge
 from bench.children import ROOT
-from bench.contestants import PEER, PEER_VERSION
+from bench.contestants import ACEL, ACEL_VERSION, PEER, PEER_VERSION
 from bench.printing import print_tables
 from bench.results import measure_all
 from bench.tables import tables
@@ -29,10 +29,10 @@ def main() -> int:
     print(f"load {machine['load_before']:.2f} before and {machine['load_after']:.2f} after; {seconds:.0f} s in all\n")
     print_tables(tables(results, bars))
     missed = sum(not bar.passed for bar in bars)
-    if not results.peer_measured:
-        print(
-            f"!!! THE PEER WAS NOT MEASURED: {PEER} {PEER_VERSION} is not installed here. Its bars count as missed. !!!"
-        )
+    peers = ((PEER, PEER_VERSION, results.peer_measured), (ACEL, ACEL_VERSION, results.acel_measured))
+    for name, version, measured in peers:
+        if not measured:
+            print(f"!!! A PEER WAS NOT MEASURED: {name} {version} is not installed here. Its bars count as missed. !!!")
     print(f"{len(bars) - missed} of {len(bars)} bars pass; the figures are in {target.relative_to(ROOT)}")
     return 1 if missed else 0
 

@@ -6,6 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bench.data import BINDING
+from bench.job import fastest_peer
+from bench.rules import LOOKING
+
 if TYPE_CHECKING:
     from bench.results import Results
 
@@ -42,12 +46,48 @@ def judge(results: Results) -> list[Bar]:
     again = restoring[100_000].time.best / restoring[10].time.best
     return [
         *bars,
+        *_rules(results),
+        _data(results),
+        *_job(results),
         Bar("10,000 actions compile in less than 0.5 s", f"{ten:.3f} s", ten < 0.5),
         Bar("40,000 actions take less than 5.5 x as long as 10,000", f"{growth:.2f} x", growth < 5.5),
         Bar("`import accord` adds less than 30 ms", f"{added * 1e3:.1f} ms", added < 0.030),
         Bar("a fresh monitor takes less than 1,024 bytes", f"{size:.0f} bytes", size < 1024),
         Bar("restoring after 100,000 events takes at most 1.5 x as long as after 10", f"{again:.2f} x", again <= 1.5),
     ]
+
+
+def _rules(results: Results) -> list[Bar]:
+    rules = results.rules
+    unnamed = rules.times_floor(LOOKING[0])
+    slope, share = rules.added(3, 1), rules.added(3, 0)
+    each = "each rule that looks adds at most 4 x an empty method call"
+    return [
+        Bar("an event that no rule names costs at most 8 x an empty method call", f"{unnamed:.2f} x", unnamed <= 8),
+        Bar(f"{each}: (3 look - 1 looks) / 2", f"{slope:.2f} x", slope <= 4),
+        Bar(f"{each}: (3 look - none looks) / 3", f"{share:.2f} x", share <= 4),
+    ]
+
+
+def _data(results: Results) -> Bar:
+    cheaper = results.times_cheaper(BINDING)
+    promise = f"an event with data is at least 4 x cheaper than with llmsessioncontract: {BINDING}"
+    if cheaper is None:
+        return Bar(promise, "peer not measured", passed=False)
+    return Bar(promise, f"{cheaper:.2f} x", cheaper >= 4)
+
+
+def _job(results: Results) -> list[Bar]:
+    bars = []
+    for workload, times in results.job.items():
+        promise = f"the job is at least 4 x cheaper than with the fastest peer: {workload}"
+        fastest = fastest_peer(times)
+        if fastest is None or not (results.peer_measured and results.acel_measured):
+            bars.append(Bar(promise, "a peer was not measured", passed=False))
+        else:
+            name, cheaper = fastest
+            bars.append(Bar(promise, f"{cheaper:.2f} x ({name})", cheaper >= 4))
+    return bars
 
 
 def _compiled(results: Results, size: int) -> float:

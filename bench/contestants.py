@@ -1,4 +1,4 @@
-"""Who is measured beside accord: the peer, a machine written by hand, and methods that do nothing."""
+"""Who is measured beside accord: the peers, a machine written by hand, and methods that do nothing."""
 
 from __future__ import annotations
 
@@ -10,10 +10,29 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["PEER", "PEER_VERSION", "DictMachine", "Nothing", "Session", "deep_stack", "load_peer"]
+__all__ = [
+    "ACEL",
+    "ACEL_VERSION",
+    "FLOOR",
+    "ONE_ARGUMENT",
+    "PEER",
+    "PEER_VERSION",
+    "DictMachine",
+    "Nothing",
+    "Session",
+    "deep_stack",
+    "load_acel",
+    "load_peer",
+]
 
 PEER = "llmsessioncontract"
 PEER_VERSION = "0.8.0"
+ACEL = "acel-core"
+ACEL_VERSION = "0.1.13"
+"""A second peer, for rules only: it has no protocols."""
+
+FLOOR = "empty method"
+ONE_ARGUMENT = "empty method, 1 argument"
 
 
 class Session(Protocol):
@@ -74,10 +93,19 @@ class Nothing:
 
 def load_peer() -> Any:  # noqa: ANN401 - it has no types
     """The peer's module, or `None` if it, in the version we compare with, is not here."""
+    return _load("llmcontract", PEER, PEER_VERSION)
+
+
+def load_acel() -> Any:  # noqa: ANN401 - as above
+    """The second peer's module, or `None` as above."""
+    return _load("acel", ACEL, ACEL_VERSION)
+
+
+def _load(module: str, distribution: str, version: str) -> Any:  # noqa: ANN401
     try:
-        if metadata.version(PEER) != PEER_VERSION:
+        if metadata.version(distribution) != version:
             return None
-        return import_module("llmcontract")
+        return import_module(module)
     except ImportError:
         return None
 

@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import accord
 from bench.compiling import measure_compiling
-from bench.contestants import PEER, PEER_VERSION, load_peer
+from bench.contestants import ACEL, ACEL_VERSION, FLOOR, PEER, PEER_VERSION, load_acel, load_peer
+from bench.data import measure_data
 from bench.importing import BARE, measure_importing
+from bench.job import fastest_peer, measure_job
 from bench.memory import measure_memory
 from bench.restoring import measure_restoring
-from bench.steps import FLOOR, measure_steps
+from bench.rules import measure_rules
+from bench.steps import measure_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from bench.measure import Timing
     from bench.memory import Memory
     from bench.restoring import Restoring
+    from bench.rules import RuleCosts
 
 __all__ = ["Results", "measure_all"]
 
@@ -35,20 +39,29 @@ class Results:
 
     machine: dict[str, object]
     peer_measured: bool
+    acel_measured: bool
     importing: dict[str, Timing]
     compiling: Compiling
     steps: dict[str, dict[str, Timing]]
+    rules: RuleCosts
+    data: dict[str, dict[str, Timing]]
+    job: dict[str, dict[str, Timing]]
     memory: dict[str, Memory]
     restoring: dict[str, dict[int, Restoring]]
 
+    @property
+    def cases(self) -> dict[str, dict[str, Timing]]:
+        """All cases of one event, with data and without."""
+        return {**self.steps, **self.data}
+
     def times_floor(self, case: str, name: str) -> float:
         """How many empty method calls an event costs."""
-        of = self.steps[case]
+        of = self.cases[case]
         return of[name].best / of[FLOOR].best
 
     def times_cheaper(self, case: str) -> float | None:
         """How many events accord takes in the time the peer takes one; `None` if the peer did not take part."""
-        of = self.steps[case]
+        of = self.cases[case]
         return of[PEER].best / of["accord"].best if PEER in of else None
 
     def import_seconds(self, program: str) -> float:
@@ -58,16 +71,21 @@ class Results:
     def to_json(self) -> dict[str, Any]:
         """All of it, with the ratios that the table shows."""
         ratios = {
-            "times_empty_method": {case: {n: self.times_floor(case, n) for n in of} for case, of in self.steps.items()},
-            "times_cheaper_than_peer": {case: self.times_cheaper(case) for case in self.steps},
+            "times_empty_method": {case: {n: self.times_floor(case, n) for n in of} for case, of in self.cases.items()},
+            "times_cheaper_than_peer": {case: self.times_cheaper(case) for case in self.cases},
             "import_seconds": {program: self.import_seconds(program) for program in self.importing if program != BARE},
         }
-        return {**asdict(self), "ratios": ratios}
+        rules = {
+            "times_empty_method": {case: self.rules.times_floor(case) for case in self.rules.times},
+            "added_by_each_rule": {f"{a} to {b}": self.rules.added(b, a) for a, b in ((0, 1), (0, 3), (1, 3))},
+        }
+        job = {workload: fastest_peer(times) for workload, times in self.job.items()}
+        return {**asdict(self), "ratios": {**ratios, "rules": rules, "job_times_cheaper_than_fastest_peer": job}}
 
 
 def measure_all(say: Callable[[str], None]) -> Results:
     """Measure everything; `say` is told what is going on."""
-    peer = load_peer()
+    peer, acel = load_peer(), load_acel()
     load_before = os.getloadavg()[0]
     # INVARIANT: steps come after compiling, which wants an interpreter that has not yet kept much alive.
     say("importing")
@@ -76,6 +94,12 @@ def measure_all(say: Callable[[str], None]) -> Results:
     compiling = measure_compiling(peer)
     say("steps")
     steps = measure_steps(peer)
+    say("rules")
+    rules = measure_rules()
+    say("data")
+    data = measure_data(peer)
+    say("job")
+    job = measure_job(peer, acel)
     say("memory")
     memory = measure_memory(peer)
     say("restoring")
@@ -91,8 +115,10 @@ def measure_all(say: Callable[[str], None]) -> Results:
         "switch_interval": sys.getswitchinterval(),
         "accord": accord.__version__,
         PEER: PEER_VERSION if peer is not None else None,
+        ACEL: ACEL_VERSION if acel is not None else None,
     }
-    return Results(machine, peer is not None, importing, compiling, steps, memory, restoring)
+    measured = peer is not None, acel is not None
+    return Results(machine, *measured, importing, compiling, steps, rules, data, job, memory, restoring)
 
 
 def _cpu() -> str:

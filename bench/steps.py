@@ -9,11 +9,11 @@ is checked before the clock starts.
 from __future__ import annotations
 
 import threading
-from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 import accord
-from bench.contestants import PEER, DictMachine, Nothing, deep_stack
+from bench.contestants import FLOOR, ONE_ARGUMENT, PEER, DictMachine, Nothing, deep_stack
+from bench.loops import empty_row, in_a_row_locked, in_pairs, in_pairs_empty, row
 from bench.measure import Entry, own_copy, race
 from bench.scripts import CHOICE, EVENTS, INTERLEAVING, LINEAR, LOOP
 
@@ -24,10 +24,8 @@ if TYPE_CHECKING:
     from bench.measure import Timing
     from bench.scripts import Script
 
-__all__ = ["FLOOR", "LOCK", "ONE_ARGUMENT", "measure_steps"]
+__all__ = ["LOCK", "measure_steps"]
 
-FLOOR = "empty method"
-ONE_ARGUMENT = "empty method, 1 argument"
 LOCK = "bare lock"
 
 _ROUNDS = 1_500
@@ -35,58 +33,12 @@ _SLOW_ROUNDS = 200
 _WARM_UP = 20
 
 
-# -- the loops ---------------------------------------------------------------------------------------------------------
-
-
-def _in_a_row(call: Callable[[str], object], labels: list[str]) -> int:
-    start = perf_counter_ns()
-    for label in labels:
-        call(label)
-    return perf_counter_ns() - start
-
-
-def _in_a_row_empty(call: Callable[[], object], labels: list[str]) -> int:
-    start = perf_counter_ns()
-    for _label in labels:
-        call()
-    return perf_counter_ns() - start
-
-
-def _in_a_row_locked(lock: threading.Lock, labels: list[str]) -> int:
-    start = perf_counter_ns()
-    for _label in labels:
-        with lock:
-            pass
-    return perf_counter_ns() - start
-
-
-def _in_pairs(send: Callable[[str], object], receive: Callable[[str], object], pairs: list[tuple[str, str]]) -> int:
-    start = perf_counter_ns()
-    for sent, received in pairs:
-        send(sent)
-        receive(received)
-    return perf_counter_ns() - start
-
-
-def _in_pairs_empty(send: Callable[[], object], receive: Callable[[], object], pairs: list[tuple[str, str]]) -> int:
-    start = perf_counter_ns()
-    for _sent, _received in pairs:
-        send()
-        receive()
-    return perf_counter_ns() - start
-
-
-def _row(fresh: Callable[[], Callable[[str], object]], labels: list[str]) -> Entry:
-    loop = own_copy(_in_a_row)
-    return Entry(lambda: loop(fresh(), labels) / 1e9 / len(labels))
-
-
 def _session(script: Script, fresh: Callable[[], Session]) -> Entry:
     """One session after the other; the first of them is checked word by word."""
     _check(script, fresh())
     if script is LINEAR:
-        return _row(lambda: fresh().send, script.labels)
-    loop, pairs = own_copy(_in_pairs), script.pairs
+        return row(lambda: fresh().send, script.labels)
+    loop, pairs = own_copy(in_pairs), script.pairs
 
     def run() -> float:
         session = fresh()
@@ -110,19 +62,11 @@ def _check(script: Script, session: Session) -> None:
 def _empty(script: Script) -> dict[str, Entry]:
     nothing = Nothing()
     if script is LINEAR:
-        return _empty_row(script.labels)
-    bare, one, pairs = own_copy(_in_pairs_empty), own_copy(_in_pairs), script.pairs
+        return empty_row(script.labels)
+    bare, one, pairs = own_copy(in_pairs_empty), own_copy(in_pairs), script.pairs
     return {
         FLOOR: Entry(lambda: bare(nothing.nothing, nothing.nothing, pairs) / 1e9 / EVENTS),
         ONE_ARGUMENT: Entry(lambda: one(nothing.one, nothing.one, pairs) / 1e9 / EVENTS),
-    }
-
-
-def _empty_row(labels: list[str]) -> dict[str, Entry]:
-    nothing, bare = Nothing(), own_copy(_in_a_row_empty)
-    return {
-        FLOOR: Entry(lambda: bare(nothing.nothing, labels) / 1e9 / len(labels)),
-        ONE_ARGUMENT: _row(lambda: nothing.one, labels),
     }
 
 
@@ -145,7 +89,7 @@ def _stepping(script: Script, peer: Any) -> dict[str, Entry]:  # noqa: ANN401
             entries[PEER] = _session(script, _peer_session(peer, script.text))
         entries["dict machine"] = _session(script, lambda: DictMachine(script.sends, script.receives))
     if script is LINEAR:
-        locked, lock, labels = own_copy(_in_a_row_locked), threading.Lock(), script.labels
+        locked, lock, labels = own_copy(in_a_row_locked), threading.Lock(), script.labels
         entries[LOCK] = Entry(lambda: locked(lock, labels) / 1e9 / EVENTS)
     return entries | _empty(script)
 
@@ -153,12 +97,12 @@ def _stepping(script: Script, peer: Any) -> dict[str, Entry]:  # noqa: ANN401
 def _peeking(peer: Any, label: str) -> dict[str, Entry]:  # noqa: ANN401
     contract = accord.compile(CHOICE.text)
     labels = [label] * EVENTS
-    entries = {"accord": _row(lambda: accord.Monitor(contract).peek_send, labels)}
+    entries = {"accord": row(lambda: accord.Monitor(contract).peek_send, labels)}
     if peer is not None:
         fresh = _peer_session(peer, CHOICE.text)
-        entries[PEER] = _row(lambda: fresh().peek_send, labels)
-    entries["dict machine"] = _row(lambda: DictMachine(CHOICE.sends, CHOICE.receives).peek_send, labels)
-    return entries | _empty_row(labels)
+        entries[PEER] = row(lambda: fresh().peek_send, labels)
+    entries["dict machine"] = row(lambda: DictMachine(CHOICE.sends, CHOICE.receives).peek_send, labels)
+    return entries | empty_row(labels)
 
 
 def _refusing() -> dict[str, Entry]:
@@ -166,10 +110,10 @@ def _refusing() -> dict[str, Entry]:
     contract = accord.compile(CHOICE.text)
     labels = ["Wrong"] * EVENTS
     entries = {
-        "accord": _row(lambda: accord.Monitor(contract, mode="refuse").send, labels),
-        "dict machine": _row(lambda: DictMachine(CHOICE.sends, CHOICE.receives).send, labels),
+        "accord": row(lambda: accord.Monitor(contract, mode="refuse").send, labels),
+        "dict machine": row(lambda: DictMachine(CHOICE.sends, CHOICE.receives).send, labels),
     }
-    return entries | _empty_row(labels)
+    return entries | empty_row(labels)
 
 
 def _blocking(peer: Any) -> dict[str, Entry]:  # noqa: ANN401
@@ -180,11 +124,11 @@ def _blocking(peer: Any) -> dict[str, Entry]:  # noqa: ANN401
         session.send("Wrong")
         return session.send
 
-    entries = {"accord": _row(lambda: halted(accord.Monitor(contract)), labels)}
+    entries = {"accord": row(lambda: halted(accord.Monitor(contract)), labels)}
     if peer is not None:
         fresh = _peer_session(peer, CHOICE.text)
-        entries[PEER] = _row(lambda: halted(fresh()), labels)
-    return entries | _empty_row(labels)
+        entries[PEER] = row(lambda: halted(fresh()), labels)
+    return entries | empty_row(labels)
 
 
 def measure_steps(peer: Any) -> dict[str, dict[str, Timing]]:  # noqa: ANN401

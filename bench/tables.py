@@ -6,16 +6,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bench.compiling import SIZES as COMPILED
-from bench.contestants import PEER
+from bench.contestants import ACEL, FLOOR, ONE_ARGUMENT, PEER
 from bench.importing import BARE
+from bench.job import BY_HAND, GATED, OBSERVED, SESSION_EVENTS, SESSIONS, fastest_peer
 from bench.restoring import SIZES as RESTORED
-from bench.steps import FLOOR, LOCK, ONE_ARGUMENT
+from bench.rules import LOOKING, NO_RULES
+from bench.steps import LOCK
 
 if TYPE_CHECKING:
     from bench.bars import Bar
     from bench.compiling import Compiling
     from bench.measure import Timing
     from bench.results import Results
+    from bench.rules import RuleCosts
 
 __all__ = ["Table", "tables"]
 
@@ -36,6 +39,9 @@ def tables(results: Results, bars: list[Bar]) -> list[Table]:
     """All tables in reading order, what was promised last."""
     return [
         _steps(results),
+        _rules(results.rules),
+        _data(results),
+        _job(results.job),
         _compiling(results.compiling),
         _choices(results.compiling),
         _memory(results),
@@ -52,21 +58,77 @@ def tables(results: Results, bars: list[Bar]) -> list[Table]:
 def _steps(results: Results) -> Table:
     names = ("accord", PEER, "dict machine", FLOOR, ONE_ARGUMENT, LOCK)
 
-    def cell(case: str, name: str) -> str:
-        timing = results.steps[case].get(name)
-        if timing is None:
-            return _ABSENT
-        return f"{timing.best * 1e9:.0f} ({timing.median * 1e9:.0f}) {results.times_floor(case, name):.1f}x"
-
     return Table(
         "One event: ns, best (median), and how many empty method calls that is",
         ("", *names, "peer / accord"),
         tuple(
-            (case, *(cell(case, name) for name in names), _times(results.times_cheaper(case))) for case in results.steps
+            (case, *(_event(results, case, name) for name in names), _times(results.times_cheaper(case)))
+            for case in results.steps
         ),
         f"The floor is an `{FLOOR}` called without arguments; the cost of the loop is in every figure. The peer "
         "compiles `linear` only with the recursion limit raised for it. `refused`: an illegal event that is recorded "
         "and changes nothing; the peer has no such mode. `blocked`: every event after a violation that halts.",
+    )
+
+
+def _event(results: Results, case: str, name: str) -> str:
+    timing = results.cases[case].get(name)
+    if timing is None:
+        return _ABSENT
+    return f"{_nanoseconds(timing)} {results.times_floor(case, name):.1f}x"
+
+
+def _nanoseconds(timing: Timing) -> str:
+    return f"{timing.best * 1e9:.0f} ({timing.median * 1e9:.0f})"
+
+
+def _rules(rules: RuleCosts) -> Table:
+    def row(case: str) -> tuple[str, ...]:
+        added = f"{rules.times_floor(case) - rules.times_floor(LOOKING[0]):.1f}x" if case in LOOKING[1:] else _ABSENT
+        return (case, f"{_nanoseconds(rules.times[case])} {rules.times_floor(case):.1f}x", added)
+
+    return Table(
+        "One event under rules: ns, best (median), and how many empty method calls that is",
+        ("", "accord", "more than where none looks"),
+        tuple(row(case) for case in (NO_RULES, *LOOKING, FLOOR)),
+        f"Empty method calls for each rule that looks: the first adds {rules.added(1, 0):.2f}; from one to three it is "
+        f"{rules.added(3, 1):.2f} each, (3 look - 1 looks) / 2; in all {rules.added(3, 0):.2f} each, "
+        "(3 look - none looks) / 3.",
+    )
+
+
+def _data(results: Results) -> Table:
+    names = ("accord", PEER, FLOOR)
+    return Table(
+        "One event with a payload: ns, best (median), and how many empty method calls that is",
+        ("", *names, "peer / accord"),
+        tuple(
+            (case, *(_event(results, case, name) for name in names), _times(results.times_cheaper(case)))
+            for case in results.data
+        ),
+        "`five clauses`: in each step, with nested fields, orderings and a list. The contracts of 30 rules have no "
+        "protocol.",
+    )
+
+
+def _job(job: dict[str, dict[str, Timing]]) -> Table:
+    names = ("accord", OBSERVED, GATED, ACEL, BY_HAND)
+    calls = SESSIONS * SESSION_EVENTS
+
+    def cell(timing: Timing | None) -> str:
+        return _ABSENT if timing is None else f"{timing.best * 1e3 * calls:,.1f} ({timing.median * 1e3 * calls:,.1f})"
+
+    def row(workload: str, times: dict[str, Timing]) -> tuple[str, ...]:
+        fastest = fastest_peer(times)
+        return (workload, *(cell(times.get(name)) for name in names), _times(fastest[1] if fastest else None))
+
+    return Table(
+        f"Deploy only after tests and approval, at most 10 times; {SESSIONS:,} sessions of {SESSION_EVENTS} calls: ms, "
+        "best (median)",
+        ("", *names, "fastest peer / accord"),
+        tuple(row(workload, times) for workload, times in job.items()),
+        f"Sessions are made on the clock, contracts and requirements are not. After a refusal {ACEL} refuses all "
+        "that follows, so it takes no part where the session goes on; its refusals write a record of evidence.",
     )
 
 

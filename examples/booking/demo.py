@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from accord import Monitor, Ok, Violation
+from accord import Monitor, Ok
 
 CONTRACT = Path(__file__).with_name("booking.accord")
 
@@ -73,15 +73,15 @@ def guarded_call(monitor: Monitor, world: World, tool: str, console: Console) ->
     """Ask the contract, run the tool only if it agrees, and return what the model gets to hear."""
     say(console, "agent", f"calls {tool}")
     verdict = monitor.send(tool)
-    if isinstance(verdict, Violation):
+    if not isinstance(verdict, Ok):  # whatever else the answer is, it is not yes
         say(console, "contract", f"refuses it; {tool} has run {world.happened.count(tool)} times", "bold red")
         say(console, "", verdict.explain(), "red")
         return f"refused: {verdict.explain()}"
     label, words = world.run(tool)
     who = "user" if label.startswith("User") else "tool"
     say(console, who, f"{label}: {words}", {"UserRefusal": "yellow", "UserApproval": "green"}.get(label, ""))
-    monitor.receive(label)
-    return label
+    answer = monitor.receive(label)
+    return label if isinstance(answer, Ok) else f"refused: {answer.explain()}"
 
 
 def what_went_wrong(monitor: Monitor, world: World, refused: list[str]) -> list[str]:

@@ -26,7 +26,7 @@ class Limits:
     nesting: int = 100_000
     """Brackets and loops open at the same time."""
     interleaving_depth: int = 32
-    """Interleavings inside interleavings."""
+    """Interleavings inside interleavings; 100 at the most."""
     diagnostics: int = 100
     """Errors reported for one text before the compiler stops looking."""
     states: int = 1_000_000
@@ -34,17 +34,19 @@ class Limits:
     configurations: int = 10_000
     """Possibilities a session may follow at the same time where interleaved parts share labels."""
     remembered_standings: int = 50_000
-    """Computed standings kept for reuse by all sessions of one protocol."""
+    """Computed standings kept for reuse by all sessions of one protocol; one with many parts counts as many."""
     set_members: int = 100_000
     """Values one set register may hold."""
     search: int = 20_000
-    """Standings looked at when searching for the shortest way to make a refused action legal."""
+    """Possibilities looked at when searching for the shortest way to make a refused action legal."""
 
     def __post_init__(self) -> None:
         for name in self.__slots__:
             value = getattr(self, name)
             if type(value) is not int or value < 1:
                 raise ValueError(f"limit `{name}` must be a positive integer, got {value!r}")
+        if self.interleaving_depth > 100:
+            raise ValueError(f"limit `interleaving_depth` is 100 at the most, got {self.interleaving_depth}")
 
 
 DEFAULT_LIMITS = Limits()

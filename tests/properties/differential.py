@@ -78,6 +78,22 @@ def monitor_for(document: Document, rng: Random) -> Monitor:
     return Monitor(compile_document(document), mode="refuse" if rng.random() < 0.5 else "halt")
 
 
+def sharing(make_monitor):
+    """Monitors of one document share their contract, as in real life: what one has met, the others find prepared."""
+    contracts: dict[int, object] = {}
+
+    def make(document: Document, rng: Random) -> Monitor:
+        first = contracts.get(id(document))
+        if first is None:
+            contracts.clear()
+            monitor = make_monitor(document, rng)
+            contracts[id(document)] = monitor.contract
+            return monitor
+        return Monitor(first, mode="refuse" if rng.random() < 0.5 else "halt")
+
+    return make
+
+
 def random_contract(rng: Random, flavour: str) -> tuple[Document, int]:
     if flavour == "plain":
         body, thrown_away = random_protocol(rng)
@@ -105,6 +121,13 @@ class Telling:
         if self.action.direction == "!":
             return session.send(self.action.label, self.payload, to=self.action.partner)
         return session.receive(self.action.label, self.payload, sender=self.action.partner, by=self.by)
+
+    def peek(self, monitor: Monitor) -> None:
+        with suppress(UsageError):
+            if self.action.direction == "!":
+                monitor.peek_send(self.action.label, self.payload, to=self.action.partner)
+            else:
+                monitor.peek_receive(self.action.label, self.payload, sender=self.action.partner, by=self.by)
 
     def __str__(self) -> str:
         return f"{semantics.word(self.action)} {self.payload} by {self.by}"
@@ -170,6 +193,8 @@ def compare(document: Document, rng: Random, health: Health, make_monitor=monito
             return difference("verdict", answer(mine), theirs)
         if (monitor.status, monitor.allowed()) != (reference.status, reference.allowed()):
             return difference("status", (monitor.status, monitor.allowed()), (reference.status, reference.allowed()))
+        if rng.random() < 0.2:  # asking changes nothing, not even what is prepared
+            random_telling(rng, state, health.flavour).peek(monitor)
         if rng.random() < 0.1:
             monitor = Monitor.restore(monitor.contract, monitor.snapshot())
     mine, theirs = monitor.close(), reference.close()
@@ -210,6 +235,7 @@ def campaign(seed: int, pairs: int, make_monitor=monitor_for, flavour: str = "pl
     """Compare that many pairs; stop at the first difference."""
     rng = Random(f"{flavour} {seed}")
     health = Health(flavour)
+    make_monitor = sharing(make_monitor)
     while health.pairs < pairs:
         document, thrown_away = random_contract(rng, flavour)
         health.thrown_away += thrown_away

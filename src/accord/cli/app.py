@@ -9,6 +9,7 @@ traceback for a mistake of their own.
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
@@ -32,7 +33,7 @@ FINDINGS, USAGE, INTERNAL, INTERRUPTED, PIPE_CLOSED = 1, 2, 3, 130, 141
 
 @contextmanager
 def _errors_as_messages() -> Iterator[None]:
-    """Turns every foreseen error into a message on standard error and an exit status."""
+    """Turns every error, foreseen or not, into a message on standard error and an exit status."""
     try:
         yield
     except ContractError as error:
@@ -56,6 +57,13 @@ def _errors_as_messages() -> Iterator[None]:
     except OSError as error:
         _complain(f"cannot read or write: {error.strerror or error}")
         raise Exit(USAGE) from None
+    except (Exit, click.Abort):
+        raise
+    except Exception as error:
+        _complain(str(InternalError(f"{type(error).__name__}: {error}")), "set ACCORD_TRACEBACK=1 to see where")
+        if os.environ.get("ACCORD_TRACEBACK"):
+            raise
+        raise Exit(INTERNAL) from None
 
 
 def _complain(message: str, hint: str = "") -> None:

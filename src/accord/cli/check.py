@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import rich_click as click
 from click.exceptions import Exit
 
+from accord.cli.sources import existing_path
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from accord.diagnostics import Diagnostic
 
 __all__ = ["command"]
 
 
 @click.command("check")
-@click.argument("paths", metavar="PATH…", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("paths", metavar="PATH…", nargs=-1, required=True, callback=existing_path)
 @click.option(
     "--format",
     "format_",

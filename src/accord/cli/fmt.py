@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import rich_click as click
 from click.exceptions import Exit
 
+from accord.cli.sources import existing_path
 from accord.errors import ContractError, InternalError, UsageError
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ __all__ = ["command"]
 
 
 @click.command("fmt")
-@click.argument("paths", metavar="PATH…", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("paths", metavar="PATH…", nargs=-1, required=True, callback=existing_path)
 @click.option("--check", "only_check", is_flag=True, help="write nothing; list the files that would change")
 def command(paths: tuple[Path, ...], *, only_check: bool) -> None:
     """Rewrite contracts in canonical form; comments are kept.
@@ -45,6 +46,7 @@ def command(paths: tuple[Path, ...], *, only_check: bool) -> None:
         raise UsageError("`-` formats standard input to standard output; it cannot be mixed with files")
     screen, errors = open_screen(), open_screen(err=True)
     failed = changed = 0
+    unwritable: list[UsageError] = []
     for path in files:
         try:
             source = read(path)
@@ -57,9 +59,15 @@ def command(paths: tuple[Path, ...], *, only_check: bool) -> None:
             _write_out(text)
         elif text != source.text:
             changed += 1
-            if not only_check:
-                replace_file(path, text)
+            try:
+                if not only_check:
+                    replace_file(path, text)
+            except UsageError as error:  # the others are formatted all the same
+                unwritable.append(error)
+                continue
             screen.print(f"{'would reformat' if only_check else 'reformatted'} {visible(source.name)}")
+    if unwritable:
+        raise UsageError("; ".join(map(str, unwritable)))
     if failed or (only_check and changed):
         raise Exit(1)
 
@@ -90,6 +98,9 @@ def replace_file(path: Path, text: str) -> None:
     target = path.resolve()
     temporary = None
     try:
+        before = target.stat()
+        if not stat.S_ISREG(before.st_mode):
+            raise PermissionError(0, "it is no ordinary file")
         if not os.access(target, os.W_OK):
             raise PermissionError(0, "the file is read-only")
         with tempfile.NamedTemporaryFile(dir=target.parent, prefix=".accord-", delete=False) as file:
@@ -97,7 +108,8 @@ def replace_file(path: Path, text: str) -> None:
             file.write(text.encode("utf-8"))
             file.flush()
             os.fsync(file.fileno())
-        temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+        os.chown(temporary, before.st_uid, before.st_gid)
+        temporary.chmod(stat.S_IMODE(before.st_mode))
         temporary.replace(target)
         temporary = None
     except OSError as error:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from accord.diagnostics import Diagnostic, Source
     from accord.language.tree import Document
 
-__all__ = ["STDIN", "find_contracts", "findings_in", "has_errors", "read"]
+__all__ = ["STDIN", "existing_path", "find_contracts", "findings_in", "has_errors", "read"]
 
 STDIN = Path("-")
 SUFFIX = ".accord"
@@ -34,12 +34,27 @@ def find_contracts(paths: Iterable[Path]) -> list[Path]:
             inside = list(_inside(path))
             if not inside:
                 raise UsageError(f"no {SUFFIX} file in the folder {path}")
-            found |= {file.resolve(): file for file in inside if file.resolve() not in found}
+            for file in inside:
+                found.setdefault(_resolved(file), file)
         elif path.exists():
-            found.setdefault(path.resolve(), path)
+            found.setdefault(_resolved(path), path)
         else:
             raise UsageError(f"no such file or folder: {path}")
     return list(found.values())
+
+
+def existing_path(_context: object, _parameter: object, values: tuple[str, ...]) -> tuple[Path, ...]:
+    """Command-line arguments as paths. An empty one is no path: it would mean the folder one is in."""
+    if "" in values:
+        raise UsageError("an empty argument is no path; was a variable not set?")
+    return tuple(Path(value) for value in values)
+
+
+def _resolved(path: Path) -> Path:
+    try:
+        return path.resolve(strict=True)
+    except (OSError, RuntimeError):
+        raise UsageError(f"cannot follow the link {path}") from None
 
 
 def _inside(folder: Path) -> Iterator[Path]:

@@ -130,13 +130,17 @@ _CONFUSABLE_SCRIPTS = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHER
 _BIDI_CONTROLS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
+# Characters that Unicode calls letters or marks and that show nothing.
+_INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+
+
 def why_suspicious(label: str) -> str | None:
     """Why a reader may be deceived by this label, or `None`."""
     if label.isascii() and label.isprintable():
         return None
     if any(c in _BIDI_CONTROLS for c in label):
         return "it holds characters that change the direction of text"
-    if any(map(is_hidden, label)):
+    if any(map(is_hidden, label)) or _INVISIBLE.search(label):
         return "it holds characters that cannot be seen"
     scripts = {unicodedata.name(c, "").split(" ", 1)[0] for c in label if unicodedata.category(c)[0] == "L"}
     mixed = sorted(scripts & _CONFUSABLE_SCRIPTS)

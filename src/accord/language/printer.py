@@ -59,7 +59,7 @@ def print_document(document: Document, *, width: int = WIDTH) -> str:
         if index:
             # Rules stand together, protocols apart.
             together = isinstance(item, Rule) and isinstance(document.items[index - 1], Rule)
-            out += [*pieces.trailing(), Break(), *([] if together else [Break()])]
+            out += [*pieces.trailing(item.span.start), Break(), *([] if together else [Break()])]
         out += pieces.comments_before(item.span.start)
         if isinstance(item, Rule):
             out += pieces.rule(item)
@@ -87,14 +87,15 @@ class _Pieces:
             notes.append(Note(comment.text, comment.own_line, blank))
         return notes
 
-    def trailing(self) -> list[Piece]:
-        """The comment behind the declaration just written, on its line."""
-        if not self.comments or self.comments[-1].own_line:
+    def trailing(self, offset: int) -> list[Piece]:
+        """The comment behind the declaration just written, on its line, before what stands at the offset."""
+        if not self.comments or self.comments[-1].own_line or self.comments[-1].span.start >= offset:
             return []
         return self.comments_before(self.comments[-1].span.start + 1)
 
     def rule(self, rule: Rule) -> list[Piece]:
         out: list[Piece] = [f"rule {quote(rule.name)} {{", Open(INDENT)]
+        out += self.comments_before(rule.body_start)
         for text in print_rule_body(rule.body):
             out += [Break(" "), text]
         return [*out, *self.comments_before(rule.span.end), Break(" ", dedent=INDENT), "}", Close()]

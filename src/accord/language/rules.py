@@ -141,3 +141,4 @@ class Rule:
     body: RuleBody
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     name_span: Span = field(default=NOWHERE, compare=False, repr=False)
+    body_start: int = field(default=0, compare=False, repr=False)

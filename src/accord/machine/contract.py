@@ -17,6 +17,7 @@ from accord.diagnostics import Diagnostic, Source, Span, did_you_mean
 from accord.errors import ContractError, UsageError
 from accord.language import examine, print_document
 from accord.language.interchange import document_from_json, document_to_json
+from accord.language.labels import normalise
 from accord.language.tree import Document
 from accord.limits import DEFAULT_LIMITS, Limits
 from accord.machine.compiler import compile_declaration
@@ -46,10 +47,10 @@ class Contract:
         self.machines = MappingProxyType(machines)
         self.rules = rules
         self.limits = limits
-        self._standings = {name: Standings(machine, limits, rules.watched) for name, machine in machines.items()}
+        self._standings = {name: Standings(machine, limits, rules.quick) for name, machine in machines.items()}
         if not machines:  # rules alone: everything may happen that they do not forbid
             nothing = Machine((), (END_STATE,))
-            self._standings[None] = Standings(nothing, limits, rules.watched, is_open=True)
+            self._standings[None] = Standings(nothing, limits, rules.quick, is_open=True)
 
     @cached_property
     def digest(self) -> str:
@@ -57,6 +58,10 @@ class Contract:
         protocols: list[Json] = [[name, machine_digest(m)] for name, m in sorted(self.machines.items(), key=str)]
         rules: list[Json] = [[rule.rule.name, rule.text] for rule in self.rules.machines]
         return digest([protocols, rules] if rules else protocols)
+
+    def is_careful(self, name: str | None) -> bool:
+        """Whether sessions of that protocol have more to look at than labels: rules, clauses or gates."""
+        return bool(self.rules.machines) or any(self.standings(name).checks.values())
 
     @cached_property
     def needs_more_than_labels(self) -> str:
@@ -69,6 +74,15 @@ class Contract:
             return "gates"
         return ""
 
+    def __eq__(self, other: object) -> bool:
+        return self.digest == other.digest if isinstance(other, Contract) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _recompile, (self.document, self.limits)
+
     def __repr__(self) -> str:
         names = ", ".join(name or "(bare)" for name in self.machines) or f"of {len(self.rules.machines)} rules"
         return f"<Contract {names} from {self.document.source.name}>"
@@ -79,6 +93,9 @@ class Contract:
 
     def protocol_name(self, name: str | None = None) -> str | None:
         """The name of the protocol meant by `name`; it may be left out where there is only one."""
+        if name is not None and type(name) is not str:
+            raise UsageError(f"the name of a protocol is a `str`, got `{type(name).__name__}`")
+        name = None if name is None else normalise(name)
         if name is None and len(self._standings) == 1:
             return next(iter(self._standings))
         if name is not None and name in self.machines:
@@ -93,11 +110,17 @@ class Contract:
 
     def machine(self, name: str | None = None) -> Machine:
         """The compiled protocol of that name."""
+        if not self.machines:
+            raise UsageError("the contract has rules and no protocol")
         return self.machines[self.protocol_name(name)]
 
     def standings(self, name: str | None = None) -> Standings:
         """Where sessions of that protocol can stand."""
         return self._standings[self.protocol_name(name)]
+
+
+def _recompile(document: Document, limits: Limits) -> Contract:
+    return compile_document(document, limits)
 
 
 def compile_document(document: Document, limits: Limits = DEFAULT_LIMITS) -> Contract:
@@ -123,6 +146,8 @@ def compile_contract(
         >>> compile_contract("!Ask.?Answer.end")
         <Contract (bare) from <contract>>
     """
+    if not isinstance(limits, Limits):
+        raise UsageError(f"limits are given as `Limits`, got `{type(limits).__name__}`")
     if isinstance(contract, Path):
         source = read_source(contract, limits)
     elif isinstance(contract, str):
@@ -166,6 +191,8 @@ def read_source(path: Path, limits: Limits = DEFAULT_LIMITS) -> Source:
             return decode_source(file.read(limits.source_characters * 4 + 4), str(path), limits)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from None
+    except ValueError as error:  # a path with a NUL in it
+        raise UsageError(f"cannot read {str(path)!r}: {error}") from None
 
 
 def decode_source(data: bytes, name: str, limits: Limits = DEFAULT_LIMITS) -> Source:

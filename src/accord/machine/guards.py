@@ -24,7 +24,16 @@ if TYPE_CHECKING:
     from accord.language.values import Frozen
     from accord.machine.tables import Symbol
 
-__all__ = ["UNBOUND", "Check", "Failure", "Held", "Registers", "compile_check", "compile_guard"]
+__all__ = [
+    "UNBOUND",
+    "Check",
+    "Failure",
+    "Held",
+    "Registers",
+    "compile_check",
+    "compile_guard",
+    "describe_failure",
+]
 
 
 class _Unbound:
@@ -48,21 +57,21 @@ class Failure:
 
 
 Check: TypeAlias = "Callable[[Mapping[str, object], str | None, Registers], Registers | Failure]"
-_Step: TypeAlias = "Callable[[Mapping[str, object], Registers], Registers | Failure]"
 
-NOT_BY_A_PERSON = Failure("only a person can make this step: say who with `by=`")
+NOT_BY_A_PERSON = Failure("only a person can make this step, and nobody is named")
 
 
 def compile_check(symbol: Symbol, places: dict[str, int], most: int) -> Check:
     """What decides whether an event is this symbol; `places` says where each register is kept."""
     steps = [_compile_clause(clause, places, most) for clause in symbol.clauses]
-    gated = symbol.gated
+    if symbol.gated:
+        steps.insert(0, _gate)
+    if len(steps) == 1:
+        return steps[0]
 
     def check(payload: Mapping[str, object], by: str | None, registers: Registers) -> Registers | Failure:
-        if gated and by is None:
-            return NOT_BY_A_PERSON
         for step in steps:
-            after = step(payload, registers)
+            after = step(payload, by, registers)
             if after.__class__ is Failure:
                 return after
             registers = after  # type: ignore[assignment] # not a failure
@@ -71,7 +80,11 @@ def compile_check(symbol: Symbol, places: dict[str, int], most: int) -> Check:
     return check
 
 
-def _compile_clause(clause: Clause, places: dict[str, int], most: int) -> _Step:
+def _gate(_payload: Mapping[str, object], by: str | None, registers: Registers) -> Registers | Failure:
+    return NOT_BY_A_PERSON if by is None else registers
+
+
+def _compile_clause(clause: Clause, places: dict[str, int], most: int) -> Check:
     if isinstance(clause, Bind):
         return _binding(clause, places[clause.register])
     if isinstance(clause, Collect):
@@ -81,7 +94,7 @@ def _compile_clause(clause: Clause, places: dict[str, int], most: int) -> _Step:
         return _against_register(clause, places.get(clause.operand.name))
     decide = compile_guard(clause)
 
-    def check(payload: Mapping[str, object], registers: Registers) -> Registers | Failure:
+    def check(payload: Mapping[str, object], _by: str | None, registers: Registers) -> Registers | Failure:
         return registers if decide(payload) else _why(clause, payload, None)
 
     return check
@@ -116,13 +129,16 @@ def compile_guard(guard: Guard) -> Callable[[Mapping[str, object]], bool | None]
     return compare
 
 
-def _against_register(guard: Guard, place: int | None) -> _Step:
+def _against_register(guard: Guard, place: int | None) -> Check:
     read = _reader(guard.path)
     operator = guard.operator
+    equal = operator == "=="
 
-    def check(payload: Mapping[str, object], registers: Registers) -> Registers | Failure:
+    def check(payload: Mapping[str, object], _by: str | None, registers: Registers) -> Registers | Failure:
         value = read(payload)
         held: Held = UNBOUND if place is None else registers[place]
+        if equal and value.__class__ is str and value == held:  # by far the most frequent case
+            return registers
         if value is MISSING or held is UNBOUND:
             return _why(guard, payload, held)
         if held.__class__ is Collection:
@@ -135,22 +151,23 @@ def _against_register(guard: Guard, place: int | None) -> _Step:
     return check
 
 
-def _binding(bind: Bind, place: int) -> _Step:
+def _binding(bind: Bind, place: int) -> Check:
     read = _reader(bind.path)
 
-    def keep(payload: Mapping[str, object], registers: Registers) -> Registers | Failure:
+    def keep(payload: Mapping[str, object], _by: str | None, registers: Registers) -> Registers | Failure:
         value = read(payload)
         if value is MISSING:
             return _why(bind, payload, None)
-        return (*registers[:place], freeze(value), *registers[place + 1 :])
+        kept: Held = value if value.__class__ is str else freeze(value)
+        return (kept,) if len(registers) == 1 else (*registers[:place], kept, *registers[place + 1 :])
 
     return keep
 
 
-def _collecting(collect: Collect, place: int, most: int) -> _Step:
+def _collecting(collect: Collect, place: int, most: int) -> Check:
     read = _reader(collect.path)
 
-    def add(payload: Mapping[str, object], registers: Registers) -> Registers | Failure:
+    def add(payload: Mapping[str, object], _by: str | None, registers: Registers) -> Registers | Failure:
         value = read(payload)
         if value is MISSING:
             return _why(collect, payload, None)
@@ -178,6 +195,11 @@ def _why(clause: Clause, payload: Mapping[str, object], held: Held | None) -> Fa
     if held is not None and not isinstance(held, Collection | _Unbound):
         found += f" and the register holds {_show(thaw(held))}"
     return Failure(f"`{clip(text)}` does not hold: {found}")
+
+
+def describe_failure(clause: Clause, payload: Mapping[str, object]) -> str:
+    """Why a clause does not hold for a payload, in words."""
+    return _why(clause, payload, None).reason
 
 
 def _show(value: object) -> str:

@@ -64,6 +64,10 @@ def _compile_condition(machine: RuleMachine, condition: Condition, negative: boo
     return lambda counts: sum(part(counts) for part in parts) >= needed
 
 
+def _times(number: int) -> str:
+    return {0: "not once", 1: "once", 2: "twice"}.get(number, f"{number} times")
+
+
 class Form(ABC):
     """What the five forms of rules have in common."""
 
@@ -88,7 +92,7 @@ class Form(ABC):
         parts = []
         for atom, count in zip(self.machine.atoms, state.counts, strict=True):
             name = f"`{clip(print_pattern(self.machine.patterns[atom.pattern]))}`"
-            often = "not happened" if not count else "happened" if atom.most == 1 else f"happened {count} times"
+            often = "not happened" if not count else "happened" if atom.most == 1 else f"happened {_times(count)}"
             parts.append(f"{name} has {often}")
         return f"{since}{', '.join(dict.fromkeys(parts))}"
 
@@ -167,7 +171,7 @@ class _AfterEachForm(Form):
         return state.extra > 0
 
     def describe(self, state: RuleState) -> str:
-        return f"{state.extra} still to come"
+        return f"{state.extra or 'none'} still to come"
 
 
 class _AfterForbidForm(Form):
@@ -207,7 +211,7 @@ class _AtMostForm(Form):
         return state._replace(extra=state.extra + 1) if fits else state
 
     def describe(self, state: RuleState) -> str:
-        return f"there have been {state.extra} already"
+        return f"it has happened {_times(state.extra)}" if state.extra else "it has not happened"
 
 
 class _SequenceForm(Form):
@@ -248,7 +252,7 @@ class _SequenceForm(Form):
         return any(state.extra >> (3 * length) & latest and link for length, link in enumerate(self.adjacent))
 
     def describe(self, state: RuleState) -> str:
-        return "it would complete the sequence" if state.extra else "nothing of the sequence has happened"
+        return "the beginning of the sequence has happened" if state.extra else "nothing of the sequence has happened"
 
 
 def form_of(machine: RuleMachine, body: RuleBody) -> Form:

@@ -30,22 +30,16 @@ class RuleBook:
             for event in machine.watched:
                 watchers.setdefault(event, []).append(index)
         self.watchers = {event: tuple(indices) for event, indices in watchers.items()}
-        self.watched = frozenset(watchers)
         self.labels = frozenset(label for _, label in watchers)
         self.start: RuleNodes = tuple(machine.start for machine in self.machines)
         # Rules about what comes at once after what must see everything, once they are armed.
         self.adjacent = any(machine.has_adjacency for machine in self.machines)
-        self.quick_sends = self._quick("!")
-        self.quick_receives = self._quick("?")
+        # For each event that rules watch, these rules if the label alone decides; none if it does not.
+        self.quick = {event: self._quick(event, indices) for event, indices in self.watchers.items()}
 
-    def _quick(self, direction: Direction) -> dict[str, tuple[int, ...]]:
-        """For each label that rules watch, these rules if the label alone decides; none if it does not."""
-        quick: dict[str, tuple[int, ...]] = {}
-        for (heading, label), watching in self.watchers.items():
-            if heading == direction:
-                plain = all(label in self.machines[index].plain_labels for index in watching)
-                quick[label] = watching if plain and not self.adjacent else ()
-        return quick
+    def _quick(self, event: tuple[Direction, str], watching: tuple[int, ...]) -> tuple[int, ...]:
+        plain = all(event[1] in self.machines[index].plain_labels for index in watching)
+        return watching if plain and not self.adjacent else ()
 
     def advance(
         self, nodes: RuleNodes, direction: Direction, label: str, payload: Mapping[str, object], by: str | None
@@ -68,6 +62,15 @@ class RuleBook:
                     following = machine.advance(node, direction, "", nothing)
                     after[index] = node if following is None else following
         return tuple(after)
+
+    def fits(
+        self, nodes: RuleNodes, direction: Direction, label: str, payload: Mapping[str, object], by: str | None
+    ) -> dict[int, tuple[Outcome, ...]]:
+        """For each rule that watches an event, which of its patterns the event fits."""
+        return {
+            index: self.machines[index].outcomes(nodes[index].state, direction, label, payload, by)
+            for index in self.watchers.get((direction, label), ())
+        }
 
     def imagine(self, nodes: RuleNodes, symbol: Symbol, *, helpful: bool) -> RuleNodes | int:
         """As `advance`, for an event of which only the symbol is known.

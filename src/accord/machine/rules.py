@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accord.language.details import print_rule_body
-from accord.machine.guards import compile_guard
+from accord.machine.guards import compile_guard, describe_failure
 from accord.machine.rule_forms import Atom, Form, Outcome, RuleState, counts_as, form_of
 
 if TYPE_CHECKING:
@@ -103,6 +103,17 @@ class RuleMachine:
             results = [guard(payload) for guard in self.guards[index]]
             found[index] = False if False in results else None if None in results else True
         return tuple(found)
+
+    def why_undecided(self, outcomes: tuple[Outcome, ...], payload: Mapping[str, object]) -> tuple[str, ...]:
+        """In words, what of a payload leaves open whether it fits."""
+        reasons = []
+        for index, outcome in enumerate(outcomes):
+            if outcome is None:
+                pattern = self.patterns[index]
+                for guard, decide in zip(pattern.guards, self.guards[index], strict=True):
+                    if decide(payload) is None:
+                        reasons.append(describe_failure(guard, payload))
+        return tuple(dict.fromkeys(reasons))
 
     def applies(self, state: RuleState, pattern: Pattern, direction: Direction) -> bool:
         """Whether a pattern looks at this direction now."""

@@ -5,32 +5,47 @@ message. Standings are shared by all sessions of a protocol and linked to each o
 to the word for the trace and the next standing. A link is made the first time it is needed. From then on a step is one
 dictionary look-up, whatever the protocol; that is the whole secret of the monitor's speed.
 
-Only steps that the label alone decides are linked: not those with clauses or a gate, and not those that a rule watches,
-which go into `watched_sends` and `watched_receives`.
+Only steps that the label alone decides are linked there. Those that rules look at as well are in `watched_sends` and
+`watched_receives`, with the numbers of the rules. Those that clauses or a gate decide are in `guarded_sends` and
+`guarded_receives`, as the options among which the data chooses.
 
 INVARIANT: links are accepted steps, and entries never change once made.
 """
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from accord.errors import AccordError, UsageError
 from accord.language.labels import print_word
 from accord.machine.collection import Collection
-from accord.machine.configurations import enter, is_complete, moves
+from accord.machine.configurations import enter, is_complete, moves, offers, weight
 from accord.machine.guards import UNBOUND, Check, Registers, compile_check
 from accord.machine.tables import Symbol
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from accord.language.tree import Direction
     from accord.limits import Limits
     from accord.machine.configurations import Configuration
     from accord.machine.tables import Machine
 
-__all__ = ["Links", "OpenStanding", "Standing", "Standings", "TooManyConfigurationsError", "check_partners"]
+__all__ = [
+    "GuardedLinks",
+    "Links",
+    "OpenStanding",
+    "Standing",
+    "Standings",
+    "TooManyConfigurationsError",
+    "WatchedLinks",
+    "check_partners",
+]
 
 Links = dict[str, tuple[tuple[str], "Standing"]]
+WatchedLinks = dict[str, tuple[tuple[str], "Standing", tuple[int, ...]]]
+GuardedLinks = dict[str, tuple[tuple[str], tuple[tuple[Check, "Standing"], ...]]]
 
 
 class TooManyConfigurationsError(AccordError):
@@ -41,10 +56,12 @@ class Standing:
     """A set of configurations. Made by `Standings` only."""
 
     __slots__ = (
-        "_after",
         "_allowed",
+        "_symbols",
         "complete",
         "configurations",
+        "guarded_receives",
+        "guarded_sends",
         "receives",
         "sends",
         "standings",
@@ -58,9 +75,11 @@ class Standing:
         self.complete = any(is_complete(standings.machine, c) for c in configurations)
         self.sends: Links = {}
         self.receives: Links = {}
-        self.watched_sends: Links = {}
-        self.watched_receives: Links = {}
-        self._after: dict[Symbol, frozenset[Configuration]] | None = None
+        self.watched_sends: WatchedLinks = {}
+        self.watched_receives: WatchedLinks = {}
+        self.guarded_sends: GuardedLinks = {}
+        self.guarded_receives: GuardedLinks = {}
+        self._symbols: tuple[Symbol, ...] | None = None
         self._allowed: tuple[str, ...] | None = None
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -76,31 +95,44 @@ class Standing:
     @property
     def after(self) -> dict[Symbol, frozenset[Configuration]]:
         """For each symbol that can happen now, the configurations it can lead to, whatever the data."""
-        if self._after is None:
+        machine = self.standings.machine
+        found: dict[int, set[Configuration]] = {}
+        for configuration in self.configurations:
+            for symbol, following, _ in moves(machine, configuration):
+                found.setdefault(symbol, set()).add(following)
+        return {machine.symbols[s]: frozenset(found[s]) for s in sorted(found)}
+
+    @property
+    def symbols(self) -> tuple[Symbol, ...]:
+        """What can happen now, whatever the data."""
+        if self._symbols is None:
             machine = self.standings.machine
-            found: dict[int, set[Configuration]] = {}
-            for configuration in self.configurations:
-                for symbol, following, _ in moves(machine, configuration):
-                    found.setdefault(symbol, set()).add(following)
-            self._after = {machine.symbols[s]: frozenset(found[s]) for s in sorted(found)}
-        return self._after
+            numbers = {number for c in self.configurations for number in offers(machine, c)}
+            self._symbols = tuple(machine.symbols[number] for number in sorted(numbers))
+        return self._symbols
 
     @property
     def allowed(self) -> tuple[str, ...]:
         """The words that the protocol allows now, sorted."""
         if self._allowed is None:
-            self._allowed = tuple(sorted(symbol.word for symbol in self.after))
+            self._allowed = tuple(sorted(symbol.word for symbol in self.symbols))
         return self._allowed
 
-    def matching(self, direction: Direction, label: str, partner: str | None) -> list[Symbol]:
-        """The symbols that an event can be, its data left aside."""
-        return [
-            symbol
-            for symbol in self.after
-            if symbol.direction == direction
-            and symbol.label == label
-            and (partner is None or symbol.partner is None or symbol.partner == partner)
+    def matching(self, direction: Direction, label: str, partner: str | None) -> dict[Symbol, frozenset[Configuration]]:
+        """The symbols that an event can be, its data left aside, and where each leads."""
+        machine = self.standings.machine
+        wanted = [
+            number
+            for number in machine.by_event.get((direction, label), ())
+            if partner is None or machine.symbols[number].partner in {None, partner}
         ]
+        if not wanted:
+            return {}
+        found: dict[int, set[Configuration]] = {}
+        for configuration in self.configurations:
+            for symbol, following, _ in moves(machine, configuration, wanted):
+                found.setdefault(symbol, set()).add(following)
+        return {machine.symbols[s]: frozenset(found[s]) for s in sorted(found)}
 
     def follow(self, direction: Direction, label: str, partner: str | None = None) -> Standing | None:
         """Where the session stands after an event, whatever its data; `None` if there is no such step.
@@ -108,24 +140,55 @@ class Standing:
         Raises `UsageError` if the event names no partner and the legal ones differ in theirs, and
         `TooManyConfigurationsError` if the possibilities exceed the limits.
         """
-        watched = (direction, label) in self.standings.watched
-        if direction == "!":
-            links = self.watched_sends if watched else self.sends
-        else:
-            links = self.watched_receives if watched else self.receives
+        links = self.sends if direction == "!" else self.receives
         if partner is None and label in links:
             return links[label][1]
         matching = self.matching(direction, label, partner)
         if not matching:
             return None
         check_partners(direction, label, partner, matching)
-        following = frozenset().union(*(self.after[symbol] for symbol in matching))
+        following = frozenset().union(*matching.values())
         target = self.standings.at(following)
         # INVARIANT: what a guard or a gate decides is never linked.
         plain = all(symbol.is_plain for symbol in matching)
         if plain and partner is None and self.standings.may_link(self, target):
-            links.setdefault(label, ((print_word(direction, label),), target))
+            self._link(direction, label, target)
         return target
+
+    def _link(self, direction: Direction, label: str, target: Standing) -> None:
+        word = (print_word(direction, label),)
+        watching = self.standings.watchers.get((direction, label))
+        if watching is None:
+            links = self.sends if direction == "!" else self.receives
+            links.setdefault(label, (word, target))
+        elif watching:
+            watched = self.watched_sends if direction == "!" else self.watched_receives
+            watched.setdefault(label, (word, target, watching))
+
+    def options(self, direction: Direction, label: str) -> tuple[tuple[Check, Standing], ...] | None:
+        """What data can choose between, for an event without a partner; `None` where it is not that simple.
+
+        It is simple for a session in one plain state that no rule watches with this event.
+        """
+        guarded = self.guarded_sends if direction == "!" else self.guarded_receives
+        if label in guarded:
+            return guarded[label][1]
+        standings = self.standings
+        matching = self.matching(direction, label, None)
+        named = {symbol.partner for symbol in matching if symbol.partner}
+        single = len(self.configurations) == 1 and len(self.configurations[0]) == 1
+        if not single or len(named) > 1 or (direction, label) in standings.watchers:
+            return None
+        options = []
+        for symbol in matching:
+            target = standings.at(matching[symbol])
+            check = standings.checks[symbol]
+            if len(target.configurations) > 1 or check is None or not standings.may_link(self, target):
+                return None
+            options.append((check, target))
+        if options:
+            guarded.setdefault(label, ((print_word(direction, label),), tuple(options)))
+        return tuple(options)
 
 
 class OpenStanding(Standing):
@@ -133,25 +196,19 @@ class OpenStanding(Standing):
 
     __slots__ = ()
 
-    def matching(self, direction: Direction, label: str, partner: str | None) -> list[Symbol]:
+    def matching(self, direction: Direction, label: str, partner: str | None) -> dict[Symbol, frozenset[Configuration]]:
         """Anything can be anything."""
-        del self
-        return [Symbol(direction, label, partner)]
+        return {Symbol(direction, label, partner): frozenset(self.configurations)}
 
     def follow(self, direction: Direction, label: str, partner: str | None = None) -> Standing:
         """Here again."""
-        watched = (direction, label) in self.standings.watched
-        if direction == "!":
-            links = self.watched_sends if watched else self.sends
-        else:
-            links = self.watched_receives if watched else self.receives
         # Labels can be anything too; what is not remembered is only slower.
-        if partner is None and len(links) < self.standings.limits.remembered_standings:
-            links.setdefault(label, ((print_word(direction, label),), self))
+        if partner is None and len(self.sends) + len(self.receives) < self.standings.limits.remembered_standings:
+            self._link(direction, label, self)
         return self
 
 
-def check_partners(direction: Direction, label: str, partner: str | None, matching: list[Symbol]) -> None:
+def check_partners(direction: Direction, label: str, partner: str | None, matching: Iterable[Symbol]) -> None:
     """Raise `UsageError` if an event leaves open which of several partners it is with."""
     named = sorted({symbol.partner for symbol in matching if symbol.partner})
     if partner is None and len(named) > 1:
@@ -163,30 +220,33 @@ def check_partners(direction: Direction, label: str, partner: str | None, matchi
 class Standings:
     """All standings of one machine that sessions have come to so far; safe to share between threads.
 
-    `watched` holds the events that rules of the contract look at; `is_open` is for contracts without a protocol.
+    `watchers` maps the events that rules look at to the numbers of these rules, or to none if the label alone does not
+    tell what they make of it; `is_open` is for contracts without a protocol.
     """
 
-    __slots__ = ("_known", "checks", "limits", "machine", "registers", "start", "watched")
+    __slots__ = ("_known", "_room", "checks", "limits", "machine", "registers", "start", "watchers")
 
     def __init__(
         self,
         machine: Machine,
         limits: Limits,
-        watched: frozenset[tuple[Direction, str]] = frozenset(),
+        watchers: Mapping[tuple[Direction, str], tuple[int, ...]] = MappingProxyType({}),
         *,
         is_open: bool = False,
     ) -> None:
         self.machine = machine
         self.limits = limits
-        self.watched = watched
+        self.watchers = watchers
         places = {name: index for index, name in enumerate(machine.registers)}
-        self.checks: list[Check | None] = [
-            None if symbol.is_plain else compile_check(symbol, places, limits.set_members) for symbol in machine.symbols
-        ]
+        self.checks: dict[Symbol, Check | None] = {
+            symbol: None if symbol.is_plain else compile_check(symbol, places, limits.set_members)
+            for symbol in machine.symbols
+        }
         self.registers: Registers = tuple(
             Collection() if name in machine.sets else UNBOUND for name in machine.registers
         )
         self._known: dict[tuple[Configuration, ...], Standing] = {}
+        self._room = limits.remembered_standings
         if is_open:
             self._known[((0,),)] = OpenStanding(self, ((0,),))
         self.start = self.at(frozenset({enter(machine, 0)}))
@@ -202,8 +262,10 @@ class Standings:
         if known is not None:
             return known
         fresh = Standing(self, key)
-        if len(self._known) >= self.limits.remembered_standings:
+        room = self._room - sum(map(weight, key))
+        if room < 0:
             return fresh  # still right, only not shared: memory stays bounded
+        self._room = room
         return self._known.setdefault(key, fresh)
 
     def may_link(self, standing: Standing, target: Standing) -> bool:

@@ -94,6 +94,19 @@ class Machine:
         return frozenset(symbol.label for symbol in self.symbols)
 
     @cached_property
+    def joins(self) -> frozenset[int]:
+        """The states in which sessions go on after an interleaving."""
+        return frozenset(state.join for state in self.states if isinstance(state, Fork))
+
+    @cached_property
+    def by_event(self) -> dict[tuple[str, str], tuple[int, ...]]:
+        """The symbols of each direction and label."""
+        found: dict[tuple[str, str], list[int]] = {}
+        for number, symbol in enumerate(self.symbols):
+            found.setdefault((symbol.direction, symbol.label), []).append(number)
+        return {event: tuple(numbers) for event, numbers in found.items()}
+
+    @cached_property
     def registers(self) -> tuple[str, ...]:
         """The registers that steps write, sorted; a session holds a value for each."""
         clauses = [clause for symbol in self.symbols for clause in symbol.clauses]

@@ -14,7 +14,7 @@ from accord.machine.guards import Failure, Registers
 from accord.machine.standing import check_partners
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from accord.language.tree import Direction
     from accord.machine.configurations import Configuration, Origin
@@ -73,6 +73,8 @@ def take(
         following = standing.follow(direction, label, partner)
         assert following is not None  # noqa: S101 - there are matching symbols
         return Taken(following, _spread(following, holding))
+    if partner is None:
+        standing.options(direction, label)  # remembered for next time, where it is simple
     return _take_with_data(standing, holding, matching, direction, label, partner, payload, by)
 
 
@@ -86,7 +88,7 @@ def _spread(following: Standing, holding: Registers) -> Holding:
 def _take_with_data(
     standing: Standing,
     holding: Holding,
-    matching: list[Symbol],
+    matching: Collection[Symbol],
     direction: Direction,
     label: str,
     partner: str | None,
@@ -95,7 +97,7 @@ def _take_with_data(
 ) -> Taken | Refused:
     standings = standing.standings
     machine = standings.machine
-    wanted = {index for index, symbol in enumerate(machine.symbols) if symbol in matching}
+    wanted = {n for n in machine.by_event[direction, label] if machine.symbols[n] in matching}
     pairs = (
         holding.pairs
         if isinstance(holding, Possibilities)
@@ -105,20 +107,18 @@ def _take_with_data(
     taken: list[Symbol] = []
     reasons: dict[str, None] = {}
     for configuration, registers in pairs:
-        enabled: dict[Origin, int] = {}
-        for symbol, following, origin in moves(machine, configuration):
-            if symbol not in wanted:
-                continue
+        enabled: dict[Origin, Symbol] = {}
+        for number, following, origin in moves(machine, configuration, wanted):
+            symbol = machine.symbols[number]
             check = standings.checks[symbol]
             after = registers if check is None else check(payload, by, registers)
             if isinstance(after, Failure):
                 reasons[after.reason] = None
                 continue
             if enabled.setdefault(origin, symbol) != symbol:
-                same = machine.symbols[enabled[origin]], machine.symbols[symbol]
-                check_partners(direction, label, partner, list(same))
+                check_partners(direction, label, partner, [enabled[origin], symbol])
                 return Refused((_AMBIGUOUS,))
-            taken.append(machine.symbols[symbol])
+            taken.append(symbol)
             reached.add((following, after))
     if not reached:
         return Refused(tuple(reasons))

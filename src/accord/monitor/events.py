@@ -58,11 +58,15 @@ _EVENT = re.compile(
     rf"""
     (?P<word> [^!?"\s]* [!?] (?: {_QUOTED} | [^\s"{{]+ ) )
     (?: \s* (?P<payload> \{{.*\}} ) )?
-    (?: \s+ by \s+ (?P<by> {_QUOTED} | [^\s"]+ ) )?
+    (?: \s+ by \s+ (?P<by> {_QUOTED} | [^\s"!?{{]+ ) )?
     \s* \Z
     """,
     re.VERBOSE | re.DOTALL,
 )
+
+
+def _no_constant(name: str) -> object:
+    raise ValueError(f"{name} is no JSON")
 
 
 def read_event(text: str) -> Event:
@@ -80,7 +84,7 @@ def read_event(text: str) -> Event:
     payload = NO_PAYLOAD
     if match["payload"]:
         try:
-            payload = json.loads(match["payload"])
+            payload = json.loads(match["payload"], parse_constant=_no_constant)
         except (ValueError, RecursionError) as error:
             raise ValueError(f"the payload is no JSON object: {error}") from None
     by = match["by"]

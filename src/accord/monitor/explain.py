@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from accord.monitor.events import Event
     from accord.monitor.verdicts import Refusal
 
-__all__ = ["explain"]
+__all__ = ["explain", "list_words"]
 
 _MOST_LISTED = 8
 
@@ -37,11 +37,14 @@ def explain(refusal: Refusal) -> str:
         machine = refusal.rule.machine
         rule = f"the rule {_quote(machine.rule.name)} ({_quote(machine.text)})"
         seen = machine.describe(refusal.rule.state)
+        if refusal.reasons:
+            why = "; ".join(refusal.reasons)
+            return f"{got} is refused by {rule}: whether it applies cannot be told, because {why}.{now}"
         return f"{got} is refused by {rule}: {seen}.{_way_out(refusal, got)}{now}"
     standing = standing_of(refusal.situation.place)
     if refusal.reasons:
         return f"{got} is refused: {'; or '.join(refusal.reasons)}.{now}"
-    if not standing.after:
+    if not standing.symbols and not isinstance(standing, OpenStanding):
         return f"{got} is not allowed: the session is over and nothing more may happen."
     way_out = _way_out(refusal, got)
     if way_out:
@@ -50,10 +53,13 @@ def explain(refusal: Refusal) -> str:
 
 
 def _quote(word: str) -> str:
-    return f"`{clip(word)}`"
+    # A backtick inside would end the quotation, and hostile text could go on in our name.
+    inert = word.replace("`", "'")
+    return f"`{clip(inert)}`"
 
 
-def _list(words: Iterable[str]) -> str:
+def list_words(words: Iterable[str]) -> str:
+    """Words as a sentence lists them: quoted, clipped, and not too many."""
     quoted = [_quote(word) for word in words]
     if len(quoted) > _MOST_LISTED:
         quoted = [*quoted[:_MOST_LISTED], f"{len(quoted) - _MOST_LISTED} more"]
@@ -68,8 +74,9 @@ def _now(refusal: Refusal) -> str:
         return ""
     ending = standing.complete and not any(node.owes for node in refusal.situation.rules)
     words = allowed_words(refusal.situation)
-    options = _list(words) + (" or ending the session" if ending and words else "ending the session" if ending else "")
-    return f" Allowed now: {options or 'nothing'}."
+    options = [list_words(words)] if words else []
+    options += ["ending the session"] if ending else []
+    return f" Allowed now: {' or '.join(options) or 'nothing'}."
 
 
 def _wanted(event: Event) -> Symbol:
@@ -79,7 +86,7 @@ def _wanted(event: Event) -> Symbol:
 def _way_out(refusal: Refusal, got: str) -> str:
     assert refusal.event is not None  # noqa: S101 - closing is explained elsewhere
     situation = refusal.situation
-    way = shortest_way(standing_of(situation.place), situation.rules, _wanted(refusal.event))
+    way = shortest_way(standing_of(situation.place), situation.rules, _wanted(refusal.event), refusal.fits)
     if way is None or way == NOT_DECIDED or not way:
         return ""
     return f" To make it legal, first {_steps(way)}; then {got} may follow."
@@ -105,15 +112,19 @@ def _never(standing: Standing, event: Event) -> str:
         meant = did_you_mean(event.label, machine.labels)
         hint = f" (did you mean {_quote(meant)}?)" if meant else ""
         return f": this protocol has no message {_quote(event.label)}{hint}"
-    if not any(s.label == event.label and s.direction == event.direction for s in machine.symbols):
+    numbers = machine.by_event.get((event.direction, event.label), ())
+    if not numbers:
         return ": in this protocol it goes the other way"
+    partners = sorted({machine.symbols[number].partner or "" for number in numbers})
+    if event.partner is not None and not {"", event.partner} & set(partners):
+        return f": in this protocol it is with {list_words(partners)}, not with {_quote(event.partner)}"
     way = shortest_way(standing, (), _wanted(event))
     return " now" if way == NOT_DECIDED else ": it can no longer happen in this session"
 
 
 def _closing(refusal: Refusal) -> str:
     if refusal.rule is None:
-        return f"The session cannot end here: still owed is {_list(allowed_words(refusal.situation))}."
+        return f"The session cannot end here: still owed is {list_words(allowed_words(refusal.situation))}."
     owing = [node for node in refusal.situation.rules if node.owes]
     rules = "; ".join(f"{_quote(n.machine.rule.name)} ({_quote(n.machine.text)})" for n in owing[:_MOST_LISTED])
     return f"The session cannot end here: still owed by {rules}."

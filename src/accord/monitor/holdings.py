@@ -13,7 +13,6 @@ from accord.errors import UsageError
 from accord.language.values import DEEPEST
 from accord.machine.collection import Collection
 from accord.machine.guards import UNBOUND
-from accord.machine.tables import Fork
 from accord.machine.taking import Possibilities
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ def configuration_from_json(value: object, machine: Machine, depth: int) -> Conf
     parts = value[1]
     if not isinstance(parts, list | tuple) or not parts:
         raise damaged
-    if not any(isinstance(state, Fork) and state.join == number for state in machine.states):
+    if number not in machine.joins:
         raise damaged
     return (number, tuple(sorted(configuration_from_json(part, machine, depth - 1) for part in parts)))
 

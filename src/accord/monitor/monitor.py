@@ -18,12 +18,14 @@ Where the interpreter gives no such guarantee, `atomicity` puts a lock around th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
 
 from accord.errors import UsageError
 from accord.machine.contract import Contract, compile_contract
+from accord.machine.guards import Failure
 from accord.monitor.atomicity import atomic
-from accord.monitor.events import make_event, read_event
+from accord.monitor.events import NO_PAYLOAD, make_event, read_event
 from accord.monitor.step import (
     Mode,
     Situation,
@@ -38,12 +40,13 @@ from accord.monitor.step import (
 from accord.monitor.verdicts import OK, Blocked, Violation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     from accord.canonical import Json
     from accord.language.tree import Direction
+    from accord.machine.guards import Check, Registers
     from accord.machine.rulebook import RuleNodes
+    from accord.machine.standing import GuardedLinks, Links, Standing, WatchedLinks
     from accord.machine.taking import Holding
     from accord.monitor.events import Event
     from accord.monitor.step import Place, Status
@@ -52,7 +55,7 @@ if TYPE_CHECKING:
 __all__ = ["Monitor"]
 
 
-@atomic("send", "receive", "close", "reset", "_attempt", "_situation")
+@atomic("send", "receive", "close", "reset", "_attempt", "_situation", "_step_carefully")
 class Monitor:
     """Watches one session against a protocol.
 
@@ -66,7 +69,7 @@ class Monitor:
         (Ok(), Violation(expected=['?Pong'], got='!Pong'), Blocked('monitor halted after a previous violation'))
     """
 
-    __slots__ = ("_at", "_before", "_contract", "_held", "_lock", "_mode", "_name", "_rules", "_trace")
+    __slots__ = ("_at", "_before", "_careful", "_contract", "_held", "_lock", "_mode", "_name", "_rules", "_trace")
 
     def __init__(self, contract: str | Path | Contract, *, protocol: str | None = None, mode: Mode = "halt") -> None:
         if mode not in ("halt", "refuse"):
@@ -76,6 +79,7 @@ class Monitor:
         self._contract = contract
         self._name = contract.protocol_name(protocol)
         self._mode: Mode = mode
+        self._careful = contract.is_careful(self._name)
         start = begin(contract, self._name)
         self._at: Place = start.place
         self._held: Holding = start.holding
@@ -89,8 +93,9 @@ class Monitor:
     def send(self, label: str, payload: Mapping[str, object] | None = None, to: str | None = None) -> Verdict:
         """The agent sends a message or calls a tool; `to` names the partner where the contract needs it."""
         if type(label) is str and to is None and (payload is None or type(payload) is dict):
-            if self._rules:
-                return self._watched_send(label, payload)
+            if self._careful:
+                at = self._at
+                return self._step_carefully(at, at.sends, at.watched_sends, at.guarded_sends, "!", label, payload)
             try:
                 word, after = self._at.sends[label]; self._trace += word; self._at = after  # fmt: skip  # noqa: E702
             except KeyError:
@@ -108,8 +113,11 @@ class Monitor:
     ) -> Verdict:
         """Something reaches the agent; `by` names the person whose step it is, `sender` the partner."""
         if type(label) is str and sender is None and by is None and (payload is None or type(payload) is dict):
-            if self._rules:
-                return self._watched_receive(label, payload)
+            if self._careful:
+                at = self._at
+                return self._step_carefully(
+                    at, at.receives, at.watched_receives, at.guarded_receives, "?", label, payload
+                )
             try:
                 word, after = self._at.receives[label]; self._trace += word; self._at = after  # fmt: skip  # noqa: E702
             except KeyError:
@@ -118,39 +126,45 @@ class Monitor:
                 return OK
         return self._attempt("?", label, payload, sender, by)
 
-    def _watched_send(self, label: str, payload: Mapping[str, object] | None) -> Verdict:
-        """As `send`, where rules look on: those that watch the label step too, all or none."""
-        watching = self._contract.rules.quick_sends.get(label)
-        if watching is None:
-            try:
-                word, after = self._at.sends[label]; self._trace += word; self._at = after  # fmt: skip  # noqa: E702
-            except KeyError:
-                return self._attempt("!", label, payload, None, None)
-            return OK
-        at, rules = self._at, self._rules
-        link = at.watched_sends.get(label)
-        nodes = _stepped(rules, watching, link[0][0]) if link and watching else None
-        if link is not None and nodes is not None:
+    def _step_carefully(
+        self,
+        at: Place,
+        links: Links,
+        watched: WatchedLinks,
+        guarded: GuardedLinks,
+        direction: Direction,
+        label: str,
+        payload: Mapping[str, object] | None,
+    ) -> Verdict:
+        """A step of a contract with rules or data: quick where everything it needs has been met before."""
+        link = links.get(label)
+        if link is not None:
             word, after = link
+            if self._at is at: self._trace += word; self._at = after; return OK  # fmt: skip  # noqa: E701, E702
+        watched_link = watched.get(label)
+        if watched_link is not None:
+            word, after, watching = watched_link
+            rules = self._rules
+            stepped = list(rules)
+            for index in watching:
+                node = stepped[index].links.get(word[0])
+                if node is None:
+                    return self._attempt(direction, label, payload, None, None)
+                stepped[index] = node
+            nodes = tuple(stepped)
             if self._at is at and self._rules is rules: self._trace += word; self._at = after; self._rules = nodes; return OK  # fmt: skip  # noqa: E501, E701, E702
-        return self._attempt("!", label, payload, None, None)
-
-    def _watched_receive(self, label: str, payload: Mapping[str, object] | None) -> Verdict:
-        """As `receive`, where rules look on."""
-        watching = self._contract.rules.quick_receives.get(label)
-        if watching is None:
+        guarded_link = guarded.get(label)
+        if guarded_link is not None:
+            word, options = guarded_link
+            held: Any = self._held  # registers: a session with several possibilities has no links
             try:
-                word, after = self._at.receives[label]; self._trace += word; self._at = after  # fmt: skip  # noqa: E702
-            except KeyError:
-                return self._attempt("?", label, payload, None, None)
-            return OK
-        at, rules = self._at, self._rules
-        link = at.watched_receives.get(label)
-        nodes = _stepped(rules, watching, link[0][0]) if link and watching else None
-        if link is not None and nodes is not None:
-            word, after = link
-            if self._at is at and self._rules is rules: self._trace += word; self._at = after; self._rules = nodes; return OK  # fmt: skip  # noqa: E501, E701, E702
-        return self._attempt("?", label, payload, None, None)
+                taken = _choose(options, payload or NO_PAYLOAD, held)
+            except Exception:  # noqa: BLE001 - told on the slow path, where the answer is no
+                taken = None
+            if taken is not None:
+                registers, after = taken
+                if self._at is at and self._held is held: self._trace += word; self._at = after; self._held = registers; return OK  # fmt: skip  # noqa: E501, E701, E702
+        return self._attempt(direction, label, payload, None, None)
 
     def peek_send(self, label: str, payload: Mapping[str, object] | None = None, to: str | None = None) -> Verdict:
         """What `send` would answer; changes nothing."""
@@ -261,7 +275,7 @@ class Monitor:
         protocol: str | None = None,
     ) -> Self:
         """A monitor that has seen the trace of `to_dict`."""
-        trace = state.get("trace") if hasattr(state, "get") else None
+        trace = state.get("trace") if isinstance(state, Mapping) else None
         if not isinstance(trace, list) or set(state) != {"trace"}:
             raise UsageError('expected exactly {"trace": […]}, as to_dict() writes it')
         monitor = cls(contract, protocol=protocol)
@@ -364,15 +378,18 @@ class Monitor:
             return situation, Blocked(f"accord failed inside ({error!r})")
 
 
-def _stepped(rules: RuleNodes, watching: tuple[int, ...], word: str) -> RuleNodes | None:
-    """The nodes of the rules after an event that all of them have met before; `None` if one has not."""
-    nodes = list(rules)
-    for index in watching:
-        following = nodes[index].links.get(word)
-        if following is None:
-            return None
-        nodes[index] = following
-    return tuple(nodes)
+def _choose(
+    options: tuple[tuple[Check, Standing], ...], payload: Mapping[str, object], held: Registers
+) -> tuple[Registers, Standing] | None:
+    """The one option that takes the payload, with the registers after it; `None` if there is not exactly one."""
+    chosen: tuple[Registers, Standing] | None = None
+    for check, after in options:
+        registers = check(payload, None, held)
+        if registers.__class__ is not Failure:
+            if chosen is not None:
+                return None
+            chosen = registers, after  # type: ignore[assignment] # not a failure
+    return chosen
 
 
 def _index_by_identity(trace: list[str], word: str) -> int:

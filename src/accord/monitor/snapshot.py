@@ -95,7 +95,7 @@ def read(
     checksum = body.pop("checksum", None)
     try:
         record = _RECORDS.decode(_check_seal(body, checksum, key))
-    except msgspec.ValidationError as error:
+    except msgspec.MsgspecError as error:
         raise UsageError(f"this is no snapshot of this version: {error}") from None
     if record.format != FORMAT or record.version != VERSION:
         raise UsageError(f"expected {FORMAT} version {VERSION}, found {record.format} version {record.version}")

@@ -27,7 +27,7 @@ from accord.monitor.verdicts import (
 if TYPE_CHECKING:
     from accord.machine.contract import Contract
     from accord.machine.rulebook import RuleNodes
-    from accord.machine.standing import Links
+    from accord.machine.standing import GuardedLinks, Links, WatchedLinks
     from accord.machine.taking import Holding
     from accord.monitor.events import Event
     from accord.monitor.verdicts import Verdict
@@ -69,8 +69,10 @@ class Aside:
     phase: Phase
     sends: Links = field(default_factory=dict)
     receives: Links = field(default_factory=dict)
-    watched_sends: Links = field(default_factory=dict)
-    watched_receives: Links = field(default_factory=dict)
+    watched_sends: WatchedLinks = field(default_factory=dict)
+    watched_receives: WatchedLinks = field(default_factory=dict)
+    guarded_sends: GuardedLinks = field(default_factory=dict)
+    guarded_receives: GuardedLinks = field(default_factory=dict)
 
 
 Place = Standing | Aside
@@ -96,21 +98,16 @@ def standing_of(place: Place) -> Standing:
 
 
 def place_at(standing: Standing, holding: Holding, rules: RuleNodes, *, puzzled: bool = False) -> Place:
-    """The place of a running session: its standing, without the links that something has to look at first.
+    """The place of a running session: its standing, or one without links if something has to look at the next event.
 
-    INVARIANT: a session that holds several possibilities has no links: each of them moves by itself.
+    INVARIANT: a link leads to a plain standing. So a session on the alert has no links at all, in neither direction:
+    following one would end the alert. A session that holds several possibilities has none either: each of them moves by
+    itself.
     """
-    apart = isinstance(holding, Possibilities)
-    sending = apart or any(node.armed("!") for node in rules)
-    receiving = apart or any(node.armed("?") for node in rules)
-    if not (puzzled or sending or receiving):
-        return standing
-    return Aside(
-        standing,
-        "puzzled" if puzzled else "running",
-        {} if sending else standing.sends,
-        {} if receiving else standing.receives,
-    )
+    phase: Phase = "puzzled" if puzzled else "running"
+    if isinstance(holding, Possibilities) or any(node.armed("!") or node.armed("?") for node in rules):
+        return Aside(standing, phase)
+    return Aside(standing, phase, standing.sends, standing.receives) if puzzled else standing
 
 
 def is_over(place: Place) -> bool:
@@ -139,7 +136,7 @@ def allowed_words(situation: Situation) -> tuple[str, ...]:
     return tuple(
         sorted(
             symbol.word
-            for symbol in standing.after
+            for symbol in standing.symbols
             if not isinstance(book.imagine(situation.rules, symbol, helpful=False), int)
         )
     )
@@ -165,7 +162,10 @@ def step(situation: Situation, event: Event, mode: Mode, position: int | None = 
     if rules:
         result = rules[0].machine.book.advance(rules, event.direction, event.label, event.payload, event.by)
         if isinstance(result, int):
-            return _refuse(situation, Refusal(situation, _bare(event), rule=rules[result]), mode, position)
+            fits = rules[0].machine.book.fits(rules, event.direction, event.label, event.payload, event.by)
+            reasons = rules[result].machine.why_undecided(fits[result], event.payload)
+            refusal = Refusal(situation, _bare(event), reasons, rules[result], fits)
+            return _refuse(situation, refusal, mode, position)
         after = result
     return Situation(place_at(taken.standing, taken.holding, after), taken.holding, after), OK
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from accord.machine.paths import Fits
     from accord.machine.rules import RuleNode
     from accord.monitor.events import Event
     from accord.monitor.step import Situation
@@ -62,13 +63,14 @@ class Refusal:
     """Where and why an event was refused: what a violation explains itself from.
 
     `event` is `None` for closing; `rule` is the rule that refused, `None` if the protocol did; `reasons` say why, where
-    the label was right and the data was not.
+    the label was right and the data was not; `fits` says which patterns of the rules the event fitted.
     """
 
     situation: Situation
     event: Event | None
     reasons: tuple[str, ...] = ()
     rule: RuleNode | None = None
+    fits: Fits | None = None
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False, eq=False)
@@ -147,15 +149,12 @@ class Violation:
 
     def explain(self) -> str:
         """A sentence fit to be read back to a model: what is wrong and the shortest way to do it right."""
+        from accord.monitor.explain import explain, list_words  # noqa: PLC0415 - loaded when somebody asks
+
         refusal = self._refusal
         if refusal is None:
-            expected = ", ".join(f"`{word}`" for word in self._expected) or "nothing"
-            return f"`{self.got}` is not allowed now; allowed is {expected}."
-        if isinstance(refusal, str):
-            return refusal
-        from accord.monitor.explain import explain  # noqa: PLC0415 - loaded when somebody asks
-
-        return explain(refusal)
+            return f"{list_words([self.got])} is not allowed now; allowed is {list_words(self._expected) or 'nothing'}."
+        return refusal if isinstance(refusal, str) else explain(refusal)
 
     def to_dict(self) -> dict[str, object]:
         """Everything it knows, as plain values."""
@@ -211,7 +210,9 @@ class Unrecognized:
 
     def explain(self) -> str:
         """A sentence fit to be read back to a model."""
-        expected = ", ".join(f"`{word}`" for word in self._expected) or "nothing"
+        from accord.monitor.explain import list_words  # noqa: PLC0415 - loaded when somebody asks
+
+        expected = list_words(self._expected) or "nothing"
         return f"It could not be told what happened; ask for clarification. Expected is {expected}."
 
 

@@ -160,6 +160,28 @@ def test_stepping_on_a_terminal(command, write):
     assert "VIOLATION" in out.decode()
 
 
+def test_being_asked_on_a_terminal(command, write):
+    ours, theirs = pty.openpty()
+    prepared = command("step", write("!Pay(amount < 5).?Approval by human.end"), NO_COLOR="1", COLUMNS="80")
+    with subprocess.Popen(**prepared, stdin=theirs, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        out = b""
+        for prompt, line in (
+            (b"step> ", b"1\n"),
+            (b"amount (< 5): ", b"3\n"),
+            (b"step> ", b"1\n"),
+            (b"step): ", b"ana\n"),
+            (b"step> ", b"\x04"),
+        ):
+            while not out.endswith(prompt):
+                out += os.read(ours, 65536)
+            os.write(ours, line)
+            out += b"|"
+        assert process.wait(30) == 0
+    os.close(ours)
+    assert "?Approval by ana is ok" in out.decode()
+
+
 def test_the_booking_demo(command):
     from pathlib import Path
 

@@ -53,7 +53,7 @@ def test_codes_are_unique_and_well_formed():
     for code, entry in CODES.items():
         assert code == entry.code
         assert re.fullmatch(r"[EW]\d{3}", code)
-        assert entry.title[0].islower()
+        assert entry.title.lstrip("`")[0].islower()
         assert not entry.title.endswith(".")
         assert entry.explanation.endswith(".")
 

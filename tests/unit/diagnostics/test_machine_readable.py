@@ -29,7 +29,7 @@ def test_json():
         "end_line": 2,
         "end_column": 11,
         "label": "which branch is meant cannot be told",
-        "help": "join the two branches and choose after the message they share",
+        "help": "join the two branches and choose after the message they share, or tell them apart by guards",
         "notes": [{"line": 2, "column": 3, "end_line": 2, "end_column": 6, "message": "first branch with it"}],
     }
     assert (second["code"], second["line"], second["column"]) == ("E021", 2, 13)
@@ -86,7 +86,8 @@ def test_github():
     lines = to_github(findings()).splitlines()
     assert lines[0] == (
         "::error file=dir/a b.accord,line=2,col=8,endLine=2,endColumn=11,title=E024::"
-        "`?Yes` stands twice in one choice (help: join the two branches and choose after the message they share)"
+        "`?Yes` stands twice in one choice (help: join the two branches and choose after the message they share, "
+        "or tell them apart by guards)"
     )
     assert len(lines) == 2
 

@@ -63,7 +63,7 @@ def language(machine, depth):
         for trace, configurations in level.items():
             found[trace] = any(is_complete(machine, c) for c in configurations)
             for configuration in configurations:
-                for symbol, after in moves(machine, configuration):
+                for symbol, after, _ in moves(machine, configuration):
                     key = (*trace, machine.symbols[symbol])
                     following[key] = following.get(key, frozenset()) | {after}
         level = following

@@ -1,4 +1,4 @@
-"""W015: labels that may not be what they seem to be."""
+"""W015: labels and roles that may not be what they seem to be."""
 
 from __future__ import annotations
 
@@ -17,19 +17,21 @@ __all__ = ["check"]
 
 
 def check(body: Protocol, source: Source) -> list[Diagnostic]:
-    """One warning for each action with a deceptive label."""
+    """One warning for each deceptive label or role of an action."""
     findings: list[Diagnostic] = []
     todo: list[Protocol] = [body]
     while todo:
         node = todo.pop()
         if isinstance(node, Action):
-            reason = why_suspicious(node.label)
-            if reason is not None:
-                spelled = ascii(node.label)[1:-1]
+            for what, name in (("label", node.label), ("role", node.partner or "")):
+                reason = why_suspicious(name)
+                if reason is None:
+                    continue
+                spelled = ascii(name)[1:-1]
                 findings.append(
                     Diagnostic(
                         "W015",
-                        f"label `{visible(node.label)}` may not be what it seems: {reason}",
+                        f"{what} `{visible(name)}` may not be what it seems: {reason}",
                         source,
                         node.span,
                         help=f"spelled out it is `{spelled}`",

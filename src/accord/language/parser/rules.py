@@ -48,6 +48,7 @@ def read_rule(cursor: Cursor) -> Rule | None:
     start, name = cursor.token, cursor.ahead(1)
     reports_before = cursor.reports
     cursor.at += 3
+    body_start = cursor.token.start
     try:
         body = _RuleParser(cursor).body()
         closing = cursor.token
@@ -62,7 +63,7 @@ def read_rule(cursor: Cursor) -> Rule | None:
         return None
     if cursor.reports > reports_before:
         return None
-    return Rule(name.value, body, Span(start.start, closing.end), name.span)
+    return Rule(name.value, body, Span(start.start, closing.end), name.span, body_start)
 
 
 class _RuleParser:
