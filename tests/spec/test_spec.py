@@ -27,8 +27,8 @@ from accord.machine.contract import compile_contract
 if TYPE_CHECKING:
     from accord.machine.standing import Standings
 
-CASES_FLOOR = 400
-TRACES_FLOOR = 240
+CASES_FLOOR = 780
+TRACES_FLOOR = 500
 
 # A file that cannot be read adds no cases and fails `test_a_file_can_be_read`.
 CASES = []

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from accord.language.clauses import Bind, Collect, Register
-from accord.language.labels import is_word_character, print_label, print_word, quote
+from accord.language.labels import RESERVED, is_name, normalise, print_label, print_word, quote
 from accord.language.rules import After, AfterForbid, AtMost, Before, Combination, Count, Happened, Not
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 # Words that mean something in a condition, so a label of that name stands in quotes there.
-_CONDITION_WORDS = frozenset({"not", "all", "any", "at"})
+_CONDITION_WORDS = frozenset({"not", "all", "any", "at", "and", "or"})
 
 
 def print_scalar(scalar: Scalar) -> str:
@@ -39,9 +39,7 @@ def print_scalar(scalar: Scalar) -> str:
 
 def _path(path: Path) -> str:
     return ".".join(
-        segment
-        if segment and all(map(is_word_character, segment)) and (segment[0].isalpha() or segment[0] == "_")
-        else quote(segment)
+        segment if (is_name(segment) and normalise(segment) == segment) or segment in RESERVED else quote(segment)
         for segment in path
     )
 

@@ -48,7 +48,7 @@ __all__ = ["clause_from_json", "clause_to_json", "document_from_json", "document
 
 FORMAT = "accord.contract"
 VERSION = 1
-_DEEPEST = 500
+_DEEPEST = 200
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
@@ -179,11 +179,13 @@ class _Reader:
         return value
 
     def text(self, name: str, *, optional: bool = False) -> str:
-        return cast("str", self.get(name, str, "a text", optional=optional))
+        text = cast("str", self.get(name, str, "a text", optional=optional))
+        _check_text(text, f"{self.at}.{name}")
+        return text
 
     def label(self) -> str:
         label = self.text("label")
-        if not label or any("\ud800" <= c <= "\udfff" for c in label):
+        if not label:
             raise UsageError(f"expected a label, got {label!r} - at `{self.at}.label`")
         return normalise(label)
 
@@ -191,7 +193,7 @@ class _Reader:
         name = self.text(field, optional=optional)
         if name is None:
             return None
-        if not is_name(name):
+        if not is_name(normalise(name)) or (field == "register" and name in {"true", "false", "null"}):
             raise UsageError(f"expected a name, got {name!r} - at `{self.at}.{field}`")
         return normalise(name)
 
@@ -287,13 +289,24 @@ def _protocol_from_json(value: object, at: str) -> Protocol:
     return protocol
 
 
-def _scalar_from_json(value: object, at: str) -> Scalar:
+def _check_text(text: str | None, at: str) -> None:
+    if text is not None and any("\ud800" <= c <= "\udfff" for c in text):
+        raise UsageError(f"half of a surrogate pair is no character - at `{at}`")
+
+
+def _scalar_from_json(value: object, at: str, depth: int = 20) -> Scalar:
+    if depth < 0:
+        raise UsageError(f"lists are nested too deeply - at `{at}`")
+    if isinstance(value, str):
+        _check_text(value, at)
+    if isinstance(value, int) and abs(value) >= 10**400:
+        raise UsageError(f"the number is too large - at `{at}`")
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, float) and value - value == 0:
         return value
     if isinstance(value, list):
-        return tuple(_scalar_from_json(item, f"{at}[{index}]") for index, item in enumerate(value))
+        return tuple(_scalar_from_json(item, f"{at}[{index}]", depth - 1) for index, item in enumerate(value))
     raise UsageError(f"expected a literal, got `{type(value).__name__}` - at `{at}`")
 
 
@@ -302,6 +315,8 @@ def clause_from_json(value: object, at: str = "$") -> Clause:
     reader = _Reader(value, at)
     kind = reader.text("kind")
     path = tuple(str(segment) for segment, _ in reader.many("path"))
+    for segment in path:
+        _check_text(segment, f"{at}.path")
     if not all(isinstance(segment, str) for segment in cast("list[object]", reader.value["path"])):
         raise UsageError(f"a path is a list of texts - at `{at}.path`")
     clause: Clause

@@ -58,7 +58,7 @@ def is_name(text: str) -> bool:
     """Whether `text` can be written as a name."""
     if text.isascii():
         return _ASCII_NAME.match(text) is not None and text not in RESERVED
-    return _starts_name(text[0]) and all(map(is_word_character, text))
+    return bool(text) and _starts_name(text[0]) and all(map(is_word_character, text))
 
 
 def _is_plain_label(text: str) -> bool:

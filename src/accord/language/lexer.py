@@ -43,7 +43,7 @@ class Token(NamedTuple):
 _PIECE = re.compile(
     r"""
       (?P<space>[ \t\r\n]+)
-    | (?P<sign>[]!?{}()|.,=:<>[-])
+    | (?P<sign>[]!?{}()|.,=:<>[+-])
     | (?P<word>[A-Za-z0-9_]++(?![^\x00-\x7f]))
     | (?P<comment>//[^\n]*)
     | (?P<string>"(?:[^"\\\n]|\\[^\n])*")

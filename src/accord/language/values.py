@@ -118,5 +118,6 @@ def holds(left: Frozen, operator: Operator, right: Frozen) -> bool | None:
         found = any(left == item for item in right[1])  # type: ignore[attr-defined] # a tuple of frozen values
         return found if operator == "in" else not found
     texts = isinstance(left, str) and isinstance(right, str)
-    numbers = isinstance(left, int | float) and isinstance(right, int | float)
+    # NaN is no more ordered than unlike types are, so that it cannot dodge a rule.
+    numbers = isinstance(left, int | float) and isinstance(right, int | float) and left == left and right == right  # noqa: PLR0124
     return _ORDER[operator](left, right) if texts or numbers else None

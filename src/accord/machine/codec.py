@@ -12,8 +12,10 @@ import msgspec
 
 from accord.canonical import digest
 from accord.errors import UsageError
+from accord.language.clauses import Bind, Guard, Value
 from accord.language.interchange import clause_from_json
 from accord.language.labels import is_name
+from accord.language.patterns import PatternError, compile_pattern
 from accord.machine.forks import check_forks
 from accord.machine.identity import FORMAT, VERSION, machine_digest, tables_of
 from accord.machine.tables import Fork, Machine, Plain, State, Stop, Symbol
@@ -71,9 +73,26 @@ def decode_machine(value: bytes | str | dict[str, Json]) -> Machine:
         raise UsageError("this is no machine: a symbol stands twice")
     machine = Machine(symbols, states, record.name)
     check_forks(machine)
+    _check_clauses(machine)
     if machine_digest(machine) != record.digest:
         raise UsageError("the machine does not match its digest: it was changed after it was written")
     return machine
+
+
+def _check_clauses(machine: Machine) -> None:
+    """What the language's own checks would have found in the text."""
+    clauses = [clause for symbol in machine.symbols for clause in symbol.clauses]
+    bound = {clause.register for clause in clauses if isinstance(clause, Bind)}
+    if bound & machine.sets:
+        raise UsageError(f"register {min(bound & machine.sets)!r} is both bound and collected into")
+    for clause in clauses:
+        if isinstance(clause, Guard) and clause.operator == "matches" and isinstance(clause.operand, Value):
+            try:
+                compile_pattern(str(clause.operand.scalar))
+            except PatternError as error:
+                raise UsageError(f"a pattern is not valid: {error}") from None
+    if any(symbol.gated and symbol.direction == "!" for symbol in machine.symbols):
+        raise UsageError("a message that is sent has a gate")
 
 
 def _symbol(number: int, fields: list[object]) -> Symbol:

@@ -203,6 +203,8 @@ def describe_failure(clause: Clause, payload: Mapping[str, object]) -> str:
 
 
 def _show(value: object) -> str:
+    if isinstance(value, int) and value.bit_length() > 1000:
+        return "a huge number"
     plain = isinstance(value, str | int | float | bool) or value is None
     return clip(json.dumps(value, ensure_ascii=False) if plain else _outline(value), 60)
 

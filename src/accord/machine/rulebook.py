@@ -54,14 +54,18 @@ class RuleBook:
             if following is None:
                 return index
             after[index] = following
-        if self.adjacent:
-            for index, node in enumerate(nodes):
-                if index not in watching and node.armed(direction):
-                    machine = self.machines[index]
-                    nothing: tuple[Outcome, ...] = (False,) * len(machine.patterns)
-                    following = machine.advance(node, direction, "", nothing)
-                    after[index] = node if following is None else following
+        self._disarm(after, watching, direction)
         return tuple(after)
+
+    def _disarm(self, nodes: list[RuleNode], watching: tuple[int, ...], direction: Direction) -> None:
+        """Tell the rules that wait for what comes at once that something else came."""
+        if not self.adjacent:
+            return
+        for index, node in enumerate(nodes):
+            if index not in watching and node.armed(direction):
+                machine = self.machines[index]
+                nothing: tuple[Outcome, ...] = (False,) * len(machine.patterns)
+                nodes[index] = machine.advance(node, direction, "", nothing) or node
 
     def fits(
         self, nodes: RuleNodes, direction: Direction, label: str, payload: Mapping[str, object], by: str | None
@@ -79,11 +83,13 @@ class RuleBook:
         waits for counts as there: a payload that fits can be chosen.
         """
         after = list(nodes)
-        for index in self.watchers.get((symbol.direction, symbol.label), ()):
+        watching = self.watchers.get((symbol.direction, symbol.label), ())
+        for index in watching:
             machine, node = self.machines[index], nodes[index]
             outcomes = machine.imagined(node.state, symbol, helpful=helpful)
             following = machine.advance(node, symbol.direction, symbol.label, outcomes)
             if following is None:
                 return index
             after[index] = following
+        self._disarm(after, watching, symbol.direction)
         return tuple(after)

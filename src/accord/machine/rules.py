@@ -11,6 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accord.language.details import print_rule_body
+from accord.language.labels import print_word
+from accord.language.tree import RECEIVE, SEND
 from accord.machine.guards import compile_guard, describe_failure
 from accord.machine.rule_forms import Atom, Form, Outcome, RuleState, counts_as, form_of
 
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
     from accord.machine.tables import Symbol
 
 __all__ = ["RuleMachine", "RuleNode"]
+
+
+DIRECTIONS = (SEND, RECEIVE)
 
 
 class RuleNode:
@@ -64,6 +69,7 @@ class RuleMachine:
             for label, indices in self.by_label.items()
             if all(not self.patterns[i].guards and not self.patterns[i].gated for i in indices)
         }
+        self.plain_words = {(d, label): print_word(d, label) for label in self.plain_labels for d in DIRECTIONS}
         self._most = limits.remembered_standings
         self._nodes: dict[RuleState, RuleNode] = {}
         self.start = self.node(RuleState(0, (0,) * len(self.atoms), 0))
@@ -125,7 +131,8 @@ class RuleMachine:
         self, node: RuleNode, direction: Direction, label: str, outcomes: tuple[Outcome, ...]
     ) -> RuleNode | None:
         """The node after an event, or `None` if the rule refuses it."""
-        key: object = direction + label if label in self.plain_labels else (direction, label, outcomes)
+        # The word, as the monitor's fast path knows the event; direction and label glued together could be another's.
+        key: object = self.plain_words.get((direction, label)) or (direction, label, outcomes)
         known = node.links.get(key)
         if known is not None:
             return known

@@ -38,12 +38,12 @@ def explain(refusal: Refusal) -> str:
         rule = f"the rule {_quote(machine.rule.name)} ({_quote(machine.text)})"
         seen = machine.describe(refusal.rule.state)
         if refusal.reasons:
-            why = "; ".join(refusal.reasons)
+            why = _reasons(refusal.reasons)
             return f"{got} is refused by {rule}: whether it applies cannot be told, because {why}.{now}"
         return f"{got} is refused by {rule}: {seen}.{_way_out(refusal, got)}{now}"
     standing = standing_of(refusal.situation.place)
     if refusal.reasons:
-        return f"{got} is refused: {'; or '.join(refusal.reasons)}.{now}"
+        return f"{got} is refused: {_reasons(refusal.reasons)}.{now}"
     if not standing.symbols and not isinstance(standing, OpenStanding):
         return f"{got} is not allowed: the session is over and nothing more may happen."
     way_out = _way_out(refusal, got)
@@ -77,6 +77,13 @@ def _now(refusal: Refusal) -> str:
     options = [list_words(words)] if words else []
     options += ["ending the session"] if ending else []
     return f" Allowed now: {' or '.join(options) or 'nothing'}."
+
+
+def _reasons(reasons: tuple[str, ...]) -> str:
+    shown = list(reasons[:_MOST_LISTED])
+    if len(reasons) > len(shown):
+        shown.append(f"{len(reasons) - len(shown)} more reasons")
+    return "; or ".join(shown)
 
 
 def _wanted(event: Event) -> Symbol:

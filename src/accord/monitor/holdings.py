@@ -6,6 +6,7 @@ object: `{"unbound": true}`, `{"set": […]}`, `{"float": "nan"}`.
 
 from __future__ import annotations
 
+import json
 from math import isfinite
 from typing import TYPE_CHECKING, cast
 
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     from accord.machine.taking import Holding
 
 __all__ = ["configuration_from_json", "configuration_to_json", "holding_from_json", "holding_to_json"]
+
+
+# Integers with more bits are written in hexadecimal: Python and JSON readers refuse the decimal digits of huge ones.
+_LARGEST_PLAIN = 1000
 
 
 def configuration_to_json(configuration: Configuration) -> Json:
@@ -76,13 +81,23 @@ def _held_to_json(held: Held) -> Json:
 def _frozen_to_json(value: Frozen) -> Json:
     if isinstance(value, float) and not isfinite(value):
         return {"float": str(value)}
+    if isinstance(value, int) and value.bit_length() > _LARGEST_PLAIN:
+        return {"int": hex(value)}
+    if isinstance(value, str) and any("\ud800" <= c <= "\udfff" for c in value):
+        return {"text": json.dumps(value)}
     if not isinstance(value, tuple):
         return value
     tag, inside = value
     if tag == "list":
         return [tag, [_frozen_to_json(item) for item in cast("tuple[Frozen, ...]", inside)]]
     if tag == "map":
-        return [tag, [[key, _frozen_to_json(item)] for key, item in cast("tuple[tuple[str, Frozen], ...]", inside)]]
+        return [
+            tag,
+            [
+                [_frozen_to_json(key), _frozen_to_json(item)]
+                for key, item in cast("tuple[tuple[str, Frozen], ...]", inside)
+            ],
+        ]
     return [tag, cast("bool", inside)]
 
 
@@ -129,11 +144,26 @@ def _held_from_json(value: object) -> Held:
     return _frozen_from_json(value, DEEPEST)
 
 
+def _odd_scalar(value: dict[str, object]) -> Frozen:
+    """An integer too long for decimal digits, or a text with half of a surrogate pair."""
+    try:
+        if "int" in value:
+            return int(str(value["int"]), 16)
+        text = json.loads(str(value["text"]))
+    except ValueError:
+        raise _damaged() from None
+    if not isinstance(text, str):
+        raise _damaged()
+    return text
+
+
 def _frozen_from_json(value: object, depth: int) -> Frozen:
     if value is None or (isinstance(value, str | int | float) and not isinstance(value, bool)):
         return value
     if isinstance(value, dict) and set(value) == {"float"} and value["float"] in {"nan", "inf", "-inf"}:
         return float(value["float"])
+    if isinstance(value, dict) and set(value) in ({"int"}, {"text"}):
+        return _odd_scalar(value)
     if not isinstance(value, list) or len(value) != 2 or depth < 0:
         raise _damaged()
     tag, inside = value
@@ -144,8 +174,9 @@ def _frozen_from_json(value: object, depth: int) -> Frozen:
     if tag == "map" and isinstance(inside, list):
         items = []
         for item in inside:
-            if not isinstance(item, list) or len(item) != 2 or not isinstance(item[0], str):
+            key = _frozen_from_json(item[0], 0) if isinstance(item, list) and len(item) == 2 else None
+            if not isinstance(key, str):
                 raise _damaged()
-            items.append((item[0], _frozen_from_json(item[1], depth - 1)))
+            items.append((key, _frozen_from_json(item[1], depth - 1)))
         return ("map", tuple(items))
     raise _damaged()

@@ -123,7 +123,7 @@ def _rules(states: list[tuple[int, list[int], int]], contract: Contract) -> Rule
     nodes = []
     for (called, counts, extra), machine in zip(states, machines, strict=True):
         fits = len(counts) == len(machine.atoms) and min([called, extra, *counts]) >= 0
-        if not fits or max([called, extra, *counts]) >= 1 << 62:
+        if not fits:
             raise UsageError(f'the snapshot is damaged: rule "{machine.rule.name}" cannot be in that state')
         nodes.append(machine.node(RuleState(called, tuple(counts), extra)))
     return tuple(nodes)

@@ -147,8 +147,8 @@ def compare(left: Datum, by: Operator, right: Datum) -> bool | None:
             return not equal(left, right)
         case "<" | "<=" | ">" | ">=":
             match left, right:
-                case (Number(a), Number(b)) | (String(a), String(b)):
-                    return ORDER[by](a, b)
+                case (Number(a), Number(b)) | (String(a), String(b)) if a == a and b == b:  # noqa: PLR0124
+                    return ORDER[by](a, b)  # NaN, which is unlike itself, is not ordered
         case "in" | "not in":
             match right:
                 case List(several) | Collected(several):

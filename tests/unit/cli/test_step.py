@@ -302,7 +302,7 @@ def test_many_registers_are_shown_in_part(accord, write):
 def test_rules_are_shown_with_what_they_have_seen(accord, write):
     text = 'protocol P = rec L.{!q.L, ?a.L}\nrule "r" { after each q require a }\nrule "s" { at most 3 q }'
     before, after = accord("step", write(text), input="!q\n").stdout.split("step> ")
-    assert "rules\n      after each q require a\n        0 still to come\n      at most 3 q\n" in before
+    assert "rules\n      after each q require a\n        none still to come\n      at most 3 q\n" in before
     assert "rules\nowed  after each q require a\n        1 still to come\n      at most 3 q\n" in after
     assert "`close`" in before
     assert "`close`" not in after

@@ -283,7 +283,7 @@ def test_random_actions_come_back():
         "before X require at least 2 A(x == 1) and at most 0 !B by human",
         'before "not" require "all" and "at" and "any"',
         'before "2nd try" require "end"',
-        "before each time require of",
+        "before each time require times",
         "forbid then then then",
         "at most 3 most",
         "before before require require",

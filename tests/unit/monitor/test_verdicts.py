@@ -124,7 +124,7 @@ def test_a_pickled_violation_still_explains_itself():
 
 
 def test_a_violation_made_by_hand_explains_itself():
-    assert Violation(["!a", "?b"], "!c").explain() == "`!c` is not allowed now; allowed is `!a`, `?b`."
+    assert Violation(["!a", "?b"], "!c").explain() == "`!c` is not allowed now; allowed is `!a` or `?b`."
     assert Violation([], "!c").explain() == "`!c` is not allowed now; allowed is nothing."
 
 

@@ -647,9 +647,9 @@ def test_the_payload_is_the_second_argument_and_the_partner_the_third():
     assert session.receive("b", {"x": 1}, "B") == Verdict("ok")
 
 
-def test_an_unrecognized_event_that_fails_its_guard_is_unrecognized():
+def test_an_unrecognized_event_that_a_branch_names_is_an_event_like_any_other():
     protocol = choice(act("?Unrecognized", guard("sure", "==", FALSE)), act("?Fine"))
-    session = Session(protocol)
+    session = Session(protocol, "refuse")
     words = ("?Fine", "?Unrecognized(sure == false)")
-    assert session.receive("Unrecognized") == Verdict("unrecognized", words)
+    assert session.receive("Unrecognized") == Verdict("violation", words, "protocol")
     assert session.receive("Unrecognized", {"sure": False}) == Verdict("ok")

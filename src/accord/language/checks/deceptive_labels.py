@@ -10,10 +10,10 @@ from accord.language.labels import why_suspicious
 from accord.language.tree import Action
 
 if TYPE_CHECKING:
-    from accord.diagnostics import Source
+    from accord.diagnostics import Source, Span
     from accord.language.tree import Protocol
 
-__all__ = ["check"]
+__all__ = ["check", "deceptive"]
 
 
 def check(body: Protocol, source: Source) -> list[Diagnostic]:
@@ -23,19 +23,16 @@ def check(body: Protocol, source: Source) -> list[Diagnostic]:
     while todo:
         node = todo.pop()
         if isinstance(node, Action):
-            for what, name in (("label", node.label), ("role", node.partner or "")):
-                reason = why_suspicious(name)
-                if reason is None:
-                    continue
-                spelled = ascii(name)[1:-1]
-                findings.append(
-                    Diagnostic(
-                        "W015",
-                        f"{what} `{visible(name)}` may not be what it seems: {reason}",
-                        source,
-                        node.span,
-                        help=f"spelled out it is `{spelled}`",
-                    )
-                )
+            findings += deceptive(node.label, "label", node.span, source)
+            findings += deceptive(node.partner or "", "role", node.span, source)
         todo += node.children()
     return findings
+
+
+def deceptive(name: str, what: str, span: Span, source: Source) -> list[Diagnostic]:
+    """A warning if a name may deceive its reader."""
+    reason = why_suspicious(name)
+    if reason is None:
+        return []
+    message = f"{what} `{visible(name)}` may not be what it seems: {reason}"
+    return [Diagnostic("W015", message, source, span, help=f"spelled out it is `{ascii(name)[1:-1]}`")]

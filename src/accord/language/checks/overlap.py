@@ -8,7 +8,7 @@ other: `x == r` and `x != r` never hold together. Everything else is left to the
 
 from __future__ import annotations
 
-from itertools import pairwise
+from math import inf, isfinite, nextafter
 from typing import TYPE_CHECKING, Literal
 
 from accord.language.clauses import Guard, Register, Value
@@ -39,9 +39,10 @@ def example_payload(clauses: Iterable[Clause]) -> dict[str, object] | Literal["n
         return None
     payload: dict[str, object] = {}
     undecided = any(isinstance(guard.operand, Register) for guard in guards)
-    for path in sorted({guard.path for guard in guards}):
+    paths = {clause.path for clause in clauses}
+    for path in sorted(paths):
         here = [g for g in guards if g.path == path and isinstance(g.operand, Value)]
-        leads_on = any(len(g.path) > len(path) and g.path[: len(path)] == path for g in guards)
+        leads_on = any(len(other) > len(path) and other[: len(path)] == path for other in paths)
         tests = [g for g in here if g.operator == "matches"]
         values = [_OBJECT] if leads_on else _candidates(here)
         fitting = [v for v in values if all(_holds(g, v) for g in here if g.operator != "matches")]
@@ -97,13 +98,20 @@ def _candidates(guards: list[Guard]) -> list[Frozen]:
     numbers = sorted({v for v in literals if isinstance(v, int | float)})
     texts = sorted({v for v in literals if isinstance(v, str)})
     values: list[Frozen] = [*literals]
-    for low, high in pairwise(numbers):
-        middle = (low + high) / 2
-        values += [middle] if low < middle < high else []
-    values += [numbers[0] - 1, numbers[-1] + 1] if numbers else [0]
+    values += [value for number in numbers for value in _around(number)] or [0]
     values += ["", *(text + "\0" for text in texts), "text"]
     values += [None, ("bool", True), ("bool", False), ("list", ()), _OBJECT]
     return values
+
+
+def _around(number: float) -> list[Frozen]:
+    """The nearest numbers below and above, so that there is one in every gap between literals that has any."""
+    around: list[Frozen] = [number - 1, number + 1] if isinstance(number, int) else []
+    try:
+        around += [nextafter(number, -inf), nextafter(number, inf)]
+    except OverflowError:  # an integer that no float can hold
+        return around
+    return [value for value in around if not isinstance(value, float) or isfinite(value)]
 
 
 def _put(payload: dict[str, object], path: Path, value: object) -> None:

@@ -7,6 +7,8 @@ until nothing changes.
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
 from accord.diagnostics import Diagnostic, Note, did_you_mean
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from accord.language.tree import Protocol
 
 __all__ = ["check"]
+
+_MOST_PASSES = 8
 
 
 def _actions(body: Protocol) -> list[Action]:
@@ -46,10 +50,10 @@ def check(body: Protocol, source: Source) -> list[Diagnostic]:
     if not actions:
         return []
     clauses = [clause for action in actions for clause in action.clauses]
-    findings = _two_ways(clauses, source)
-    findings += _shared(body, source)
-    findings += _unbound(body, clauses, source)
-    return findings
+    shared = _shared(body, source)
+    told = {finding.span for finding in shared}
+    unbound = [finding for finding in _unbound(body, clauses, source) if finding.span not in told]
+    return [*_two_ways(clauses, source), *shared, *unbound]
 
 
 def _two_ways(clauses: list[Clause], source: Source) -> list[Diagnostic]:
@@ -120,14 +124,15 @@ def _unbound(body: Protocol, clauses: list[Clause], source: Source) -> list[Diag
     readers = {_read(clause) for clause in clauses} - {None} - sets
     if not readers:
         return []
-    bound_before = _bound_before(body)
+    names = dict.fromkeys(clause.register for clause in clauses if isinstance(clause, Bind))
+    bits = {name: 1 << index for index, name in enumerate(names)}
+    bound_before = _bound_before(body, bits)
     findings: list[Diagnostic] = []
-    names = {clause.register for clause in clauses if isinstance(clause, Bind)}
     for action in _actions(body):
-        bound = bound_before.get(id(action), frozenset())
+        bound = bound_before.get(id(action), 0)
         for clause in action.clauses:
             name = _read(clause)
-            if name is not None and name not in sets and name not in bound:
+            if name is not None and name not in sets and not bound & bits.get(name, 0):
                 meant = did_you_mean(name, names)
                 help_ = f"bind it first: `?message(field as {name})`"
                 if meant:
@@ -138,71 +143,90 @@ def _unbound(body: Protocol, clauses: list[Clause], source: Source) -> list[Diag
                     Diagnostic("E040", f"register `{name}` is never bound before this", source, clause.span, help=help_)
                 )
             elif isinstance(clause, Bind):
-                bound |= {clause.register}
+                bound |= bits[clause.register]
     return findings
 
 
-def _bound_before(body: Protocol) -> dict[int, frozenset[str]]:
-    """For each action, the registers that some way to it has bound."""
-    at_loop: dict[int, frozenset[str]] = {}
-    while True:
-        before: dict[int, frozenset[str]] = {}
+def _bound_before(body: Protocol, bits: dict[str, int]) -> dict[int, int]:
+    """For each action with clauses, the registers that some way to it has bound, as a set of bits."""
+    at_loop: dict[int, int] = {}
+    for _ in range(_MOST_PASSES):
+        before: dict[int, int] = {}
         known = dict(at_loop)
-        _Pass(before, at_loop).run(body)
+        _Pass(before, at_loop, bits).run(body)
         if at_loop == known:
             return before
+    # Loops nested deeper than anybody reads: taken as if every jump could have bound everything. What that misses is
+    # found when it happens.
+    everything = (1 << len(bits)) - 1
+    before = {}
+    _Pass(before, dict.fromkeys(at_loop, everything), bits).run(body)
+    return before
 
 
 class _Pass:
-    """One pass through the text. Values flow on a stack beside the nodes, so that depth costs no recursion."""
+    """One pass through the text. Values flow on a stack beside the nodes, so that depth costs no recursion.
 
-    def __init__(self, before: dict[int, frozenset[str]], at_loop: dict[int, frozenset[str]]) -> None:
+    A value is a set of registers, as bits, or `None` behind what nothing gets past: such a branch adds nothing to what
+    follows.
+    """
+
+    def __init__(self, before: dict[int, int], at_loop: dict[int, int], bits: dict[str, int]) -> None:
         self.before = before
         self.at_loop = at_loop
+        self.bits = bits
+        self.parts_entered = 0
+        self.scope: dict[str, list[int]] = {}
+        self.results: list[int | None] = [0]  # what may be bound behind the node just finished
+        self.inputs: list[int | None] = []
 
     def run(self, body: Protocol) -> None:
-        scope: dict[str, list[int]] = {}
-        results: list[frozenset[str]] = [frozenset()]  # what may be bound behind the node just finished
-        inputs: list[frozenset[str]] = []
         # "enter" a node with the top of `results` as what is bound before it; the others put results together again.
         todo: list[tuple[str, Protocol | str]] = [("enter", body)]
         while todo:
             task, node = todo.pop()
             if task == "leave" and isinstance(node, str):
-                scope[node].pop()
+                self.scope[node].pop()
             elif task == "branch":
-                results.append(inputs[-1])
+                self.results.append(self.inputs[-1])
             elif task == "merge" and isinstance(node, Choice | Interleaving):
                 count = len(node.children())
-                merged = frozenset().union(*results[-count:])
-                del results[-count:]
-                inputs.pop()
-                results.append(merged)
+                found = [result for result in self.results[-count:] if result is not None]
+                del self.results[-count:]
+                self.inputs.pop()
+                self.results.append(reduce(or_, found) if found else None)
+                self.parts_entered -= isinstance(node, Interleaving)
             elif not isinstance(node, str):
-                self.enter(node, results, inputs, todo, scope)
+                todo += self.enter(node)
 
-    def enter(
-        self,
-        node: Protocol,
-        results: list[frozenset[str]],
-        inputs: list[frozenset[str]],
-        todo: list[tuple[str, Protocol | str]],
-        scope: dict[str, list[int]],
-    ) -> None:
+    def enter(self, node: Protocol) -> list[tuple[str, Protocol | str]]:
+        """What is to be done for a node, last first."""
+        bound = self.results[-1]
         if isinstance(node, Action):
-            self.before[id(node)] = self.before.get(id(node), frozenset()) | results[-1]
-            results[-1] |= {clause.register for clause in node.clauses if isinstance(clause, Bind)}
+            if bound is not None and node.clauses:
+                self.before[id(node)] = self.before.get(id(node), 0) | bound
+                for clause in node.clauses:
+                    bound |= self.bits[clause.register] if isinstance(clause, Bind) else 0
+                self.results[-1] = bound
         elif isinstance(node, Sequence):
-            todo += [("enter", step) for step in reversed(node.steps)]
+            return [("enter", step) for step in reversed(node.steps)]
         elif isinstance(node, Choice | Interleaving):
-            inputs.append(results.pop())
-            todo.append(("merge", node))
+            self.inputs.append(self.results.pop())
+            self.parts_entered += isinstance(node, Interleaving)
+            tasks: list[tuple[str, Protocol | str]] = [("merge", node)]
             for child in reversed(node.children()):
-                todo += [("enter", child), ("branch", node)]
+                tasks += [("enter", child), ("branch", node)]
+            return tasks
         elif isinstance(node, Recursion):
-            results[-1] |= self.at_loop.get(id(node), frozenset())
-            scope.setdefault(node.variable, []).append(id(node))
-            todo += [("leave", node.variable), ("enter", node.body)]
-        elif isinstance(node, Variable) and scope.get(node.name):
-            loop = scope[node.name][-1]
-            self.at_loop[loop] = self.at_loop.get(loop, frozenset()) | results[-1]
+            if bound is not None:
+                self.results[-1] = bound | self.at_loop.get(id(node), 0)
+            self.scope.setdefault(node.variable, []).append(id(node))
+            return [("leave", node.variable), ("enter", node.body)]
+        elif isinstance(node, Variable):
+            if bound is not None and self.scope.get(node.name):
+                loop = self.scope[node.name][-1]
+                self.at_loop[loop] = self.at_loop.get(loop, 0) | bound
+            self.results[-1] = None
+        elif not self.parts_entered:  # `end` outside an interleaving; inside, only the part is over
+            self.results[-1] = None
+        return []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accord.diagnostics import Diagnostic, Note, did_you_mean
+from accord.language.checks.deceptive_labels import deceptive
 from accord.language.checks.payloads import check_clauses
 from accord.language.rules import After, AfterForbid, AtMost, Before, Combination, Count, Happened, Not
 from accord.language.tree import Action
@@ -28,6 +29,7 @@ def check(document: Document) -> list[Diagnostic]:
         findings += _name(rule, seen, document)
         for pattern in patterns_of(rule):
             findings += check_clauses(pattern.guards, document.source)
+            findings += deceptive(pattern.label, "label", pattern.span, document.source)
             if document.declarations and pattern.label not in labels:
                 findings.append(_unknown_label(pattern, labels, document))
         findings += _counts(rule, document)

@@ -62,7 +62,7 @@ class Cursor:
             )
             return None
         label, end = self.joined_label()
-        if label in RESERVED or not self.good_name(token):
+        if label in RESERVED or not (token.value[0].isalpha() or token.value[0] == "_"):
             why = "is reserved" if label in RESERVED else "does not start with a letter"
             self.report(
                 "E013",
@@ -71,6 +71,12 @@ class Cursor:
                 help_=f"put it in quotes: {print_label(label)}",
             )
         return label, end
+
+    def is_joined(self) -> bool:
+        """Whether the word here goes on with `-` or `:`, so that it is only the beginning of a label."""
+        word, sign, rest = self.token, self.ahead(1), self.ahead(2)
+        joined = sign.kind == "sign" and sign.value in "-:" and sign.start == word.end
+        return joined and rest.kind == "word" and rest.start == sign.end
 
     def joined_label(self) -> tuple[str, int]:
         """Words joined by `-` or `:` with nothing between, as one label."""

@@ -30,7 +30,7 @@ class _Unreadable(Exception):  # noqa: N818 - never leaves this module: the prob
 
 def read_clauses(cursor: Cursor) -> tuple[Clause, ...] | None:
     """`(clause, …)` at the cursor; empty if there is none, `None` if it cannot be read."""
-    opening = cursor.token
+    opening, opening_at = cursor.token, cursor.at
     if opening.kind != "sign" or opening.value != "(":
         return ()
     cursor.at += 1
@@ -42,7 +42,7 @@ def read_clauses(cursor: Cursor) -> tuple[Clause, ...] | None:
                 _expect(cursor, ")", "`,` or `)`")
                 break
     except _Unreadable:
-        _skip_parentheses(cursor)
+        _skip_parentheses(cursor, opening_at)
         return None
     if not clauses:
         span = Span(opening.start, cursor.tokens[cursor.at - 1].end)
@@ -65,16 +65,19 @@ def read_gate(cursor: Cursor) -> bool | None:
     return None
 
 
-def _skip_parentheses(cursor: Cursor) -> None:
+def _skip_parentheses(cursor: Cursor, opening_at: int) -> None:
     """Go on behind the parenthesis that closes the clauses, so that one mistake is one error."""
+    failed_at = cursor.at
+    cursor.at = opening_at
     depth = 0
     while not cursor.at_boundary():
         token = cursor.token
         cursor.at += 1
         if token.kind == "sign":
             depth += (token.value in "([{") - (token.value in ")]}")
-            if depth < 0:
+            if depth == 0:
                 return
+    cursor.at = failed_at  # it is never closed
 
 
 def _sign(cursor: Cursor, sign: str) -> bool:
@@ -205,7 +208,7 @@ def _number(cursor: Cursor) -> int | float:
         exponent = cursor.source.text[start:end][-1:] in {"e", "E"}
         digits = token.kind == "word" and token.value[0].isdigit()
         point = token.value == "." and cursor.ahead(1).start == token.end and cursor.ahead(1).value[:1].isdigit()
-        sign = token.value == "-" and (end == start or exponent)
+        sign = (token.value == "-" and end == start) or (token.value in {"-", "+"} and exponent)
         if token.start != end or not (digits or (token.kind == "sign" and (point or sign))):
             break
         end = token.end

@@ -54,16 +54,15 @@ def parse_document(source: Source, limits: Limits) -> tuple[Document, list[Diagn
     return Document(tuple(items), source, tuple(comments)), cursor.problems
 
 
-_OPENINGS = {("protocol", "word", "="), ("rule", "string", "{")}
-
-
 def _declares(tokens: list[Token], at: int) -> bool:
-    """Whether `protocol Name =` or `rule "name" {` stands there."""
+    """Whether `protocol Name =` or `rule "name"` stands there; `rule name {` is meant to be one too."""
     word = tokens[at]
     if word.kind != "word" or word.value not in {"protocol", "rule"} or at + 2 >= len(tokens):
         return False
     name, sign = tokens[at + 1], tokens[at + 2]
-    return sign.kind == "sign" and (word.value, name.kind, sign.value) in _OPENINGS
+    if word.value == "protocol":
+        return name.kind == "word" and sign.kind == "sign" and sign.value == "="
+    return name.kind == "string" or (name.kind == "word" and sign.kind == "sign" and sign.value == "{")
 
 
 def _rule(cursor: Cursor) -> list[Declaration | Rule]:

@@ -146,7 +146,7 @@ class _LocalParser:
         following = self.cursor.ahead(1)
         if token.value == "rec":
             return self.loop(token)
-        if token.value == "end":
+        if token.value == "end" and not self.cursor.is_joined():
             self.cursor.at += 1
             self.frames[-1].steps.append(End(token.span))
             return _Situation.AFTER
@@ -213,6 +213,10 @@ class _LocalParser:
         if clauses is None or gated is None:
             return self.resynchronise()
         span = Span(start, self.cursor.tokens[self.cursor.at - 1].end)
+        if gated and self.cursor.token.kind == "sign" and self.cursor.token.value == "(":
+            message = "expected the clauses before `by human`"
+            self.cursor.report("E013", message, self.cursor.token.span, help_="write `?label(clauses) by human`")
+            return self.resynchronise()
         self.frames[-1].steps.append(Action(direction, label, partner, span, clauses, gated))
         return _Situation.AFTER
 
@@ -222,7 +226,7 @@ class _LocalParser:
         token = self.cursor.token
         if token.kind == "sign" and token.value == "}":
             return self.close_choice(frame, token)
-        if token.kind == "word" and token.value == "end":
+        if token.kind == "word" and token.value == "end" and not self.cursor.is_joined():
             self.cursor.at += 1
             frame.steps.append(End(token.span))
             return _Situation.AFTER

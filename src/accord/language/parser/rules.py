@@ -44,9 +44,17 @@ class _Unreadable(Exception):  # noqa: N818 - never leaves this module: the prob
 
 
 def read_rule(cursor: Cursor) -> Rule | None:
-    """The rule between the cursor, where `rule "name" {` stands, and the boundary; `None` if it has errors."""
-    start, name = cursor.token, cursor.ahead(1)
+    """The rule between the cursor, where a rule begins, and the boundary; `None` if it has errors."""
+    start, name, brace = cursor.token, cursor.ahead(1), cursor.ahead(2)
     reports_before = cursor.reports
+    if name.kind != "string":
+        cursor.report("E013", "the name of a rule stands in quotes", name.span, help_=f'write `rule "{name.value}" {{`')
+        return None
+    if name.start in cursor.places:
+        return None  # the name could not be read, which has been said
+    if brace.kind != "sign" or brace.value != "{":
+        cursor.report("E013", f"expected `{{` after the name of the rule; found {cursor.shown(brace)}", brace.span)
+        return None
     cursor.at += 3
     body_start = cursor.token.start
     try:
@@ -77,7 +85,7 @@ class _RuleParser:
     def word(self, *words: str) -> str | None:
         """Read past one of these words if it stands here."""
         token = self.cursor.token
-        if token.kind == "word" and token.value in words:
+        if token.kind == "word" and token.value in words and not self.cursor.is_joined():
             self.cursor.at += 1
             return token.value
         return None
@@ -151,12 +159,14 @@ class _RuleParser:
         return int(token.value)
 
     def pattern(self) -> Pattern:
-        token = self.cursor.token
+        token, reports_before = self.cursor.token, self.cursor.reports
         direction: Direction | None = None
         if token.kind == "sign" and token.value in "!?":
             direction = cast("Direction", token.value)
             self.cursor.at += 1
         label = self.cursor.label("a label")
+        if self.cursor.reports > reports_before:
+            raise _Unreadable
         clauses = read_clauses(self.cursor) if label is not None else None
         gated = read_gate(self.cursor) if clauses is not None else None
         if label is None or clauses is None or gated is None:
