@@ -12,6 +12,7 @@ from accord.language.tree import Action, Choice, Document, End, Interleaving, Re
 from accord.language.values import MISSING, lookup
 from accord.machine import compiler, configurations, guards, minimise, rule_forms, rulebook, rules, standing, taking
 from accord.machine.tables import Fork, Plain
+from accord.monitor import step as step_module
 from tests.properties.differential import campaign, monitor_for
 
 SOAK = bool(os.environ.get("ACCORD_SOAK"))
@@ -82,10 +83,10 @@ def forgets_where_sessions_may_stop(monkeypatch):
 
 
 def drops_parts_that_could_still_go_on(monkeypatch):
-    def side_by_side(machine, join, parts, original=configurations._side_by_side):
-        return original(machine, join, [part for part in parts if not configurations.may_end(machine, part)])
+    def running(machine, parts, original=configurations._running):
+        return original(machine, [part for part in parts if not configurations.may_end(machine, part)])
 
-    monkeypatch.setattr(configurations, "_side_by_side", side_by_side)
+    monkeypatch.setattr(configurations, "_running", running)
 
 
 def follows_only_one_possibility(monkeypatch):
@@ -101,10 +102,10 @@ def never_pauses(monkeypatch):
 
 
 def equal_parts_are_one(monkeypatch):
-    def side_by_side(machine, join, parts, original=configurations._side_by_side):
-        return original(machine, join, list(set(parts)))
+    def running(machine, parts, original=configurations._running):
+        return original(machine, list(set(parts)))
 
-    monkeypatch.setattr(configurations, "_side_by_side", side_by_side)
+    monkeypatch.setattr(configurations, "_running", running)
 
 
 @pytest.mark.parametrize(
@@ -159,8 +160,8 @@ def gates_are_open(monkeypatch):
 def the_first_of_two_branches_wins(monkeypatch):
     original = configurations.moves
 
-    def moves(machine, configuration, origin=()):
-        for number, (symbol, after, inside) in enumerate(original(machine, configuration, origin)):
+    def moves(machine, configuration, wanted=None):
+        for number, (symbol, after, inside) in enumerate(original(machine, configuration, wanted)):
             yield symbol, after, (*inside, number)
 
     monkeypatch.setattr(taking, "moves", moves)
@@ -233,4 +234,15 @@ def owes_nothing(monkeypatch):
 def test_planted_bug_in_rules_is_caught(plant, monkeypatch):
     plant(monkeypatch)
     seen, difference = campaign(17, 5_000, flavour="data rules")
+    assert difference is not None, seen.sentence()
+
+
+def alerts_keep_their_links(monkeypatch):
+    monkeypatch.setattr(step_module, "place_at", lambda standing, *_, **__: standing)
+
+
+def test_planted_bug_in_the_fast_path_is_caught(monkeypatch):
+    """A session on the alert that goes on over prepared links would forget that it is."""
+    alerts_keep_their_links(monkeypatch)
+    seen, difference = campaign(19, 5_000, flavour="rules")
     assert difference is not None, seen.sentence()
