@@ -173,7 +173,7 @@ def the_first_of_two_branches_wins(monkeypatch):
 )
 def test_planted_bug_in_data_is_caught(plant, monkeypatch):
     plant(monkeypatch)
-    seen, difference = campaign(13, 5_000, flavour="data")
+    seen, difference = campaign(13, 20_000, flavour="data")
     assert difference is not None, seen.sentence()
 
 

@@ -13,19 +13,21 @@ Two rules follow, and a test that reads the byte code holds them:
   not even the garbage collector can run code inside it.
 - INVARIANT: such a stretch stands on one line. Debuggers and coverage tools run code between lines.
 
+A contract with rules or data has more to look at than a label. Its monitors are `CarefulMonitor`s, which do the same in
+a stretch of their own; a monitor of a class derived from this one does it on the slow path.
+
 Where the interpreter gives no such guarantee, `atomicity` puts a lock around the same methods.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from accord.errors import UsageError
 from accord.machine.contract import Contract, compile_contract
-from accord.machine.guards import Failure
 from accord.monitor.atomicity import atomic
-from accord.monitor.events import NO_PAYLOAD, make_event, read_event
+from accord.monitor.events import make_event, read_event
 from accord.monitor.step import (
     Mode,
     Situation,
@@ -44,9 +46,7 @@ if TYPE_CHECKING:
 
     from accord.canonical import Json
     from accord.language.tree import Direction
-    from accord.machine.guards import Check, Registers
     from accord.machine.rulebook import RuleNodes
-    from accord.machine.standing import GuardedLinks, Links, Standing, WatchedLinks
     from accord.machine.taking import Holding
     from accord.monitor.events import Event
     from accord.monitor.step import Place, Status
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 __all__ = ["Monitor"]
 
 
-@atomic("send", "receive", "close", "reset", "_attempt", "_situation", "_step_carefully")
+@atomic("send", "receive", "close", "reset", "_attempt", "_situation")
 class Monitor:
     """Watches one session against a protocol.
 
@@ -69,7 +69,7 @@ class Monitor:
         (Ok(), Violation(expected=['?Pong'], got='!Pong'), Blocked('monitor halted after a previous violation'))
     """
 
-    __slots__ = ("_at", "_before", "_careful", "_contract", "_held", "_lock", "_mode", "_name", "_rules", "_trace")
+    __slots__ = ("_at", "_before", "_contract", "_held", "_lock", "_mode", "_name", "_rules", "_trace")
 
     def __init__(self, contract: str | Path | Contract, *, protocol: str | None = None, mode: Mode = "halt") -> None:
         if mode not in ("halt", "refuse"):
@@ -79,7 +79,6 @@ class Monitor:
         self._contract = contract
         self._name = contract.protocol_name(protocol)
         self._mode: Mode = mode
-        self._careful = contract.is_careful(self._name)
         start = begin(contract, self._name)
         self._at: Place = start.place
         self._held: Holding = start.holding
@@ -87,15 +86,16 @@ class Monitor:
         self._trace: list[str] = []
         # Events before this monitor was restored; `None` if it has seen its session from the start.
         self._before: int | None = None
+        if type(self) is Monitor and contract.is_careful(self._name):
+            from accord.monitor.careful import CarefulMonitor  # noqa: PLC0415 - it is made of this class
+
+            self.__class__ = CarefulMonitor
 
     # -- events --------------------------------------------------------------------------------------------------------
 
     def send(self, label: str, payload: Mapping[str, object] | None = None, to: str | None = None) -> Verdict:
         """The agent sends a message or calls a tool; `to` names the partner where the contract needs it."""
         if type(label) is str and to is None and (payload is None or type(payload) is dict):
-            if self._careful:
-                at = self._at
-                return self._step_carefully(at, at.sends, at.watched_sends, at.guarded_sends, "!", label, payload)
             try:
                 word, after = self._at.sends[label]; self._trace += word; self._at = after  # fmt: skip  # noqa: E702
             except KeyError:
@@ -113,11 +113,6 @@ class Monitor:
     ) -> Verdict:
         """Something reaches the agent; `by` names the person whose step it is, `sender` the partner."""
         if type(label) is str and sender is None and by is None and (payload is None or type(payload) is dict):
-            if self._careful:
-                at = self._at
-                return self._step_carefully(
-                    at, at.receives, at.watched_receives, at.guarded_receives, "?", label, payload
-                )
             try:
                 word, after = self._at.receives[label]; self._trace += word; self._at = after  # fmt: skip  # noqa: E702
             except KeyError:
@@ -126,48 +121,10 @@ class Monitor:
                 return OK
         return self._attempt("?", label, payload, sender, by)
 
-    def _step_carefully(
-        self,
-        at: Place,
-        links: Links,
-        watched: WatchedLinks,
-        guarded: GuardedLinks,
-        direction: Direction,
-        label: str,
-        payload: Mapping[str, object] | None,
-    ) -> Verdict:
-        """A step of a contract with rules or data: quick where everything it needs has been met before."""
-        link = links.get(label)
-        if link is not None:
-            word, after = link
-            if self._at is at: self._trace += word; self._at = after; return OK  # fmt: skip  # noqa: E701, E702
-        watched_link = watched.get(label)
-        if watched_link is not None:
-            word, after, watching = watched_link
-            rules = self._rules
-            stepped = list(rules)
-            for index in watching:
-                node = stepped[index].links.get(word[0])
-                if node is None:
-                    return self._attempt(direction, label, payload, None, None)
-                stepped[index] = node
-            nodes = tuple(stepped)
-            if self._at is at and self._rules is rules: self._trace += word; self._at = after; self._rules = nodes; return OK  # fmt: skip  # noqa: E501, E701, E702
-        guarded_link = guarded.get(label)
-        if guarded_link is not None:
-            word, options = guarded_link
-            held: Any = self._held  # registers: a session with several possibilities has no links
-            try:
-                taken = _choose(options, payload or NO_PAYLOAD, held)
-            except Exception:  # noqa: BLE001 - told on the slow path, where the answer is no
-                taken = None
-            if taken is not None:
-                registers, after = taken
-                if self._at is at and self._held is held: self._trace += word; self._at = after; self._held = registers; return OK  # fmt: skip  # noqa: E501, E701, E702
-        return self._attempt(direction, label, payload, None, None)
-
     def peek_send(self, label: str, payload: Mapping[str, object] | None = None, to: str | None = None) -> Verdict:
         """What `send` would answer; changes nothing."""
+        if type(label) is str and to is None and (payload is None or type(payload) is dict) and label in self._at.sends:
+            return OK
         return self._ask("!", label, payload, to, None)
 
     def peek_receive(
@@ -178,6 +135,9 @@ class Monitor:
         by: str | None = None,
     ) -> Verdict:
         """What `receive` would answer; changes nothing."""
+        plain = type(label) is str and sender is None and by is None and (payload is None or type(payload) is dict)
+        if plain and label in self._at.receives:
+            return OK
         return self._ask("?", label, payload, sender, by)
 
     def close(self) -> Verdict:
@@ -376,20 +336,6 @@ class Monitor:
             raise
         except Exception as error:  # noqa: BLE001 - whatever broke inside, the answer is no
             return situation, Blocked(f"accord failed inside ({error!r})")
-
-
-def _choose(
-    options: tuple[tuple[Check, Standing], ...], payload: Mapping[str, object], held: Registers
-) -> tuple[Registers, Standing] | None:
-    """The one option that takes the payload, with the registers after it; `None` if there is not exactly one."""
-    chosen: tuple[Registers, Standing] | None = None
-    for check, after in options:
-        registers = check(payload, None, held)
-        if registers.__class__ is not Failure:
-            if chosen is not None:
-                return None
-            chosen = registers, after  # type: ignore[assignment] # not a failure
-    return chosen
 
 
 def _index_by_identity(trace: list[str], word: str) -> int:
