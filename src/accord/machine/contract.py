@@ -6,6 +6,7 @@ Compile once, share everywhere: a contract is immutable to its users and safe be
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
     from accord.canonical import Json
 
 __all__ = ["Contract", "compile_contract", "compile_document", "decode_source", "load_contract", "read_source"]
+
+
+# What nobody writes as a contract and everybody writes as the name of a file.
+_FILE_NAME = re.compile(r"[^\s!?]+\.(accord|json)")
 
 
 class Contract:
@@ -151,6 +156,8 @@ def compile_contract(
     if isinstance(contract, Path):
         source = read_source(contract, limits)
     elif isinstance(contract, str):
+        if _FILE_NAME.fullmatch(contract):
+            raise UsageError(f"a `str` is the text of a contract; for the file write `Path({contract!r})`")
         source = Source(contract)
     elif isinstance(contract, Document):
         source = Source(print_document(contract), "<built>")

@@ -325,3 +325,10 @@ def test_if_closing_breaks_the_answer_is_no(monkeypatch):
 def test_a_monitor_is_not_copied(duplicate):
     with pytest.raises(UsageError, match="snapshot"):
         duplicate(Monitor(ASK))
+
+
+@pytest.mark.parametrize("name", ["booking.accord", "contracts/booking.accord", "./x.json", "C:\\x.accord"])
+def test_the_name_of_a_file_is_not_taken_for_a_text(name):
+    with pytest.raises(UsageError, match="write `Path"):
+        Monitor(name)
+    assert Monitor("!booking.?accord").allowed() == ["!booking"]
