@@ -45,7 +45,7 @@ def test_from_text_file_or_contract(tmp_path):
 def test_a_str_is_always_text_and_never_a_path(tmp_path):
     file = tmp_path / "ask.accord"
     file.write_text(ASK, encoding="utf-8")
-    with pytest.raises(ContractError):
+    with pytest.raises(UsageError, match="text of a contract"):
         Monitor(str(file))
 
 
