@@ -119,6 +119,8 @@ def test_a_pipe_that_is_closed_early(command, write):
 
 def test_interrupting(command, write):
     prepared = command("replay", write("rec L.!a.L"), "-")
+    # A shell that runs tests in the background lets them ignore SIGINT, and their children inherit that.
+    prepared["preexec_fn"] = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
     with subprocess.Popen(**prepared, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdin.write(b"!a\n")
         process.stdin.flush()
