@@ -13,38 +13,13 @@ import pytest
 from accord import Blocked, Monitor, Ok, Violation, compile
 from accord.monitor.atomicity import locked
 from accord.monitor.careful import CarefulMonitor
-
-THREADS = 8
-
-
-@pytest.fixture
-def frantic_switching():
-    """Let the interpreter switch threads as often as it can."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-7)
-    yield
-    sys.setswitchinterval(before)
+from tests.racing import THREADS, all_at_once, frantic_switching
 
 
-def all_at_once(work, threads=THREADS):
-    """Run `work(number)` in that many threads at the same moment; what each returned or raised."""
-    barrier = threading.Barrier(threads)
-    results: list[object] = [None] * threads
-
-    def run(number):
-        barrier.wait()
-        try:
-            results[number] = work(number)
-        except BaseException as error:
-            results[number] = error
-
-    crew = [threading.Thread(target=run, args=(n,)) for n in range(threads)]
-    for thread in crew:
-        thread.start()
-    for thread in crew:
-        thread.join(60)
-        assert not thread.is_alive()
-    return results
+@pytest.fixture(name="frantic_switching")
+def _frantic_switching():
+    with frantic_switching():
+        yield
 
 
 class LockedMonitor(Monitor):
@@ -53,7 +28,7 @@ class LockedMonitor(Monitor):
     __slots__ = ()
 
 
-locked(LockedMonitor, ("send", "receive", "close", "reset", "_attempt"))
+locked(LockedMonitor, ("send", "receive", "close", "reset", "_attempt", "_situation"))
 
 
 @pytest.mark.parametrize("kind", [Monitor, LockedMonitor])

@@ -1,43 +1,17 @@
 """Rules, registers and sets when many threads use one session: nothing is allowed twice, nothing is lost."""
 
-import sys
-import threading
 from collections import Counter
 
 import pytest
+from tests.racing import THREADS, all_at_once, frantic_switching
 
 from accord import Monitor, Ok, Violation, compile
-
-THREADS = 8
 
 
 @pytest.fixture(autouse=True)
 def _frantic_switching():
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-7)
-    yield
-    sys.setswitchinterval(before)
-
-
-def all_at_once(work):
-    """Run `work(number)` in all threads at the same moment; what each returned."""
-    barrier = threading.Barrier(THREADS)
-    results = [None] * THREADS
-
-    def run(number):
-        barrier.wait()
-        try:
-            results[number] = work(number)
-        except BaseException as error:
-            results[number] = error
-
-    crew = [threading.Thread(target=run, args=(n,)) for n in range(THREADS)]
-    for thread in crew:
-        thread.start()
-    for thread in crew:
-        thread.join(60)
-        assert not thread.is_alive()
-    return results
+    with frantic_switching():
+        yield
 
 
 def accepted(results):

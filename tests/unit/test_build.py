@@ -1,0 +1,96 @@
+"""Every function of the builder makes the tree that the text makes."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import pytest
+
+import accord
+from accord import UsageError
+from accord import build as b
+
+SAME = {
+    "!a.?b.end": b.protocol(None, b.send("a"), b.receive("b"), b.end),
+    "B!a.C?b": b.protocol(None, b.send("a", to="B"), b.receive("b", sender="C")),
+    "?ok by human": b.protocol(None, b.receive("ok", by_human=True)),
+    "!{a, b.end}.!c": b.protocol(None, b.choice(b.send("a"), [b.send("b"), b.end]), b.send("c")),
+    "(!a.?b | !c)": b.protocol(None, b.side_by_side([b.send("a"), b.receive("b")], b.send("c"))),
+    "rec L.!a.?{b.L, c}": b.protocol(
+        None, b.loop("L", b.send("a"), b.choice([b.receive("b"), b.jump("L")], b.receive("c")))
+    ),
+    '?a(x as r, o.z into k).!b(x == r, y != 1, z < 2, z <= 2, z > -1, z >= 0.5, w in k, w not in ["q", null, true], '
+    'v matches "^a")': b.protocol(
+        None,
+        b.receive("a", b.field("x").bind("r"), b.field("o", "z").collect("k")),
+        b.send(
+            "b",
+            b.field("x") == b.register("r"),
+            b.field("y") != 1,
+            b.field("z") < 2,
+            b.field("z") <= 2,
+            b.field("z") > -1,
+            b.field("z") >= 0.5,
+            b.field("w").is_in(b.register("k")),
+            b.field("w").is_not_in(["q", None, True]),
+            b.field("v").matches("^a"),
+        ),
+    ),
+    'rule "r" { before A require B }': b.rule("r", b.before("A", "B")),
+    'rule "r" { before each A(x > 1) require B by human }': b.rule(
+        "r", b.before_each(b.message("A", b.field("x") > 1), b.message("B", by_human=True))
+    ),
+    'rule "r" { after A require all of [B, not C, at least 2 D] }': b.rule(
+        "r", b.after("A", b.all_of("B", b.not_("C"), b.at_least(2, "D")))
+    ),
+    'rule "r" { after each A require any of [B, !C] }': b.rule(
+        "r", b.after_each("A", b.any_of("B", b.message("C", direction="!")))
+    ),
+    'rule "r" { before A require 2 of [B, C, at most 1 D] }': b.rule(
+        "r", b.before("A", b.some_of(2, "B", "C", b.at_most(1, "D")))
+    ),
+    'rule "r" { after A forbid B }': b.rule("r", b.after_forbid("A", "B")),
+    'rule "r" { at most 3 A }': b.rule("r", b.limit(3, "A")),
+    'rule "r" { forbid A then B then C }': b.rule("r", b.forbid_adjacent("A", "B", "C")),
+    'rule "r" { forbid A ... B }': b.rule("r", b.forbid_ever_after("A", "B")),
+}
+
+
+@pytest.mark.parametrize("text", SAME)
+def test_it_is_the_same_tree(text):
+    built = b.contract(SAME[text])
+    assert built == accord.parse(text)
+    assert accord.compile(built) == accord.compile(text)
+
+
+def test_every_function_is_tried():
+    tried = set(re.findall(r"\bb\.(\w+)", Path(__file__).read_text(encoding="utf-8")))
+    assert set(b.__all__) <= tried
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: b.send(""),
+        lambda: b.send("a", to="not a name"),
+        lambda: b.loop("1", b.end),
+        b.field,
+        lambda: b.field("x").is_in([math.nan]),
+        lambda: b.field("x") == object(),
+        lambda: b.field("x").matches(1),
+        lambda: b.message("A", b.field("x") == b.register("r")),
+        lambda: b.message("A", direction=">"),
+        lambda: b.limit(-1, "A"),
+        lambda: b.limit(number=True, what="A"),
+        lambda: b.forbid_adjacent("A"),
+        b.all_of,
+        b.choice,
+        lambda: b.side_by_side(b.end),
+        lambda: b.rule(1, b.limit(1, "A")),
+    ],
+)
+def test_what_cannot_be_meant_is_a_usage_error(wrong):
+    with pytest.raises(UsageError):
+        wrong()
