@@ -34,11 +34,22 @@ if TYPE_CHECKING:
 
     from bench.measure import Timing
 
-__all__ = ["BY_HAND", "GATED", "OBSERVED", "SESSIONS", "SESSION_EVENTS", "WORKLOADS", "fastest_peer", "measure_job"]
+__all__ = [
+    "BY_HAND",
+    "GATED",
+    "OBSERVED",
+    "REFUSED",
+    "SESSIONS",
+    "SESSION_EVENTS",
+    "WORKLOADS",
+    "fastest_peer",
+    "measure_job",
+]
 
 SESSIONS = 2_000
 SESSION_EVENTS = 50
 BY_HAND = "by hand"
+REFUSED = "three refused, going on"
 OBSERVED = "PolicyMonitor: observe"
 GATED = "PolicyMonitor: peek, observe"
 
@@ -105,11 +116,11 @@ def _batch(workload: str) -> list[_Calls]:
         sessions = refused + [_session(dice) for _ in range(_BATCH - len(refused))]
         dice.shuffle(sessions)
         return sessions
-    too_early, deploys = (2, _MOST + 1) if workload == "three refused, going on" else (0, 8)
+    too_early, deploys = (2, _MOST + 1) if workload == REFUSED else (0, 8)
     return [_session(dice, deploys=deploys, too_early=too_early) for _ in range(_BATCH)]
 
 
-WORKLOADS = {"all legal": 0, "one in five ends refused": 4, "three refused, going on": 3 * _BATCH}
+WORKLOADS = {"all legal": 0, "one in five ends refused": 4, REFUSED: 3 * _BATCH}
 """What the calls are like, and how many of the thousand in a batch have to be refused."""
 
 
@@ -217,7 +228,7 @@ def measure_job(peer: Any, acel: Any) -> dict[str, dict[str, Timing]]:  # noqa: 
         if peer is not None:
             entries[OBSERVED] = _entry(_observing(peer), sessions)
             entries[GATED] = _gated_entry(peer, sessions)
-        if acel is not None and workload != "three refused, going on":
+        if acel is not None and workload != REFUSED:
             entries[ACEL] = _entry(_acel(acel), sessions)
         entries[BY_HAND] = _entry(lambda: _ByHand().gate, sessions)
         results[workload] = race(entries, rounds=_ROUNDS, warm_up=_WARM_UP)

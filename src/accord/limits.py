@@ -34,7 +34,7 @@ class Limits:
     configurations: int = 10_000
     """Possibilities a session may follow at the same time where interleaved parts share labels."""
     remembered_standings: int = 50_000
-    """Computed standings kept for reuse by all sessions of one protocol; one with many parts counts as many."""
+    """Computed places kept for reuse by all sessions of one protocol; one with many parts or rules counts as many."""
     set_members: int = 100_000
     """Values one set register may hold."""
     search: int = 20_000

@@ -11,9 +11,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
 
-from accord import Monitor, UsageError, semantics
+from accord import Limits, Monitor, UsageError, semantics
 from accord.diagnostics import Source
 from accord.language.tree import Action, Choice, Declaration, Document, Interleaving, Recursion
+from accord.limits import DEFAULT_LIMITS
 from accord.machine import compile_document
 from accord.monitor.verdicts import Blocked, Ok, Unrecognized, Violation
 from tests.properties.generate import kinds, random_action, random_protocol, size
@@ -75,7 +76,9 @@ class Health:
 
 
 def monitor_for(document: Document, rng: Random) -> Monitor:
-    return Monitor(compile_document(document), mode="refuse" if rng.random() < 0.5 else "halt")
+    # Now and then hardly anything is remembered, so that forgetting is looked at too.
+    limits = Limits(remembered_standings=rng.choice([1, 4])) if rng.random() < 0.2 else DEFAULT_LIMITS
+    return Monitor(compile_document(document, limits), mode="refuse" if rng.random() < 0.5 else "halt")
 
 
 def sharing(make_monitor):

@@ -10,7 +10,18 @@ import pytest
 
 from accord.language.tree import Action, Choice, Document, End, Interleaving, Recursion, Sequence, Variable, sequence
 from accord.language.values import MISSING, lookup
-from accord.machine import compiler, configurations, guards, minimise, rule_forms, rulebook, rules, standing, taking
+from accord.machine import (
+    compiler,
+    configurations,
+    guards,
+    minimise,
+    rule_forms,
+    rulebook,
+    rules,
+    stages,
+    standing,
+    taking,
+)
 from accord.machine.tables import Fork, Plain
 from accord.monitor import step as step_module
 from tests.properties.differential import campaign, monitor_for
@@ -133,17 +144,20 @@ def true_is_one(monkeypatch):
 
 
 def missing_is_null(monkeypatch):
-    monkeypatch.setattr(
-        guards, "_reader", lambda path: lambda payload: None if (v := lookup(payload, path)) is MISSING else v
-    )
+    class Null:
+        """What the absence of a value is taken for."""
+
+    monkeypatch.setattr(guards, "MISSING", Null())
+    monkeypatch.setattr(guards, "lookup", lambda payload, path: None if (v := lookup(payload, path)) is MISSING else v)
+    monkeypatch.setattr(guards, "_only", lambda _path: None)
 
 
 def binds_only_once(monkeypatch):
     original = guards._binding
 
-    def binding(bind, place):
-        keep = original(bind, place)
-        return lambda payload, registers: keep(payload, registers) if registers[place] is guards.UNBOUND else registers
+    def binding(path, place, *, alone):
+        keep = original(path, place, alone=alone)
+        return lambda payload, by, held: keep(payload, by, held) if held[place] is guards.UNBOUND else held
 
     monkeypatch.setattr(guards, "_binding", binding)
 
@@ -237,12 +251,44 @@ def test_planted_bug_in_rules_is_caught(plant, monkeypatch):
     assert difference is not None, seen.sentence()
 
 
-def alerts_keep_their_links(monkeypatch):
-    monkeypatch.setattr(step_module, "place_at", lambda standing, *_, **__: standing)
+# Bugs in what is remembered.
 
 
-def test_planted_bug_in_the_fast_path_is_caught(monkeypatch):
-    """A session on the alert that goes on over prepared links would forget that it is."""
-    alerts_keep_their_links(monkeypatch)
-    seen, difference = campaign(19, 5_000, flavour="rules")
+def links_ignore_the_data_of_rules(monkeypatch):
+    monkeypatch.setattr(rulebook.RuleBook, "is_plain", lambda *_: True)
+
+
+def links_ignore_that_a_rule_waits_for_what_comes_next(monkeypatch):
+    monkeypatch.setattr(rulebook.RuleBook, "_disarm", lambda *_: None)
+
+
+def links_ignore_that_there_are_several_possibilities(monkeypatch):
+    original = step_module.place_at
+    monkeypatch.setattr(
+        step_module, "place_at", lambda stage, _holding, *, puzzled=False: original(stage, (), puzzled=puzzled)
+    )
+
+
+def all_guards_of_a_label_lead_to_one_place(monkeypatch):
+    original = stages.Stage._options
+
+    def options(self, *event):
+        found = original(self, *event)
+        return found and tuple((check, found[0][1]) for check, _ in found)
+
+    monkeypatch.setattr(stages.Stage, "_options", options)
+
+
+@pytest.mark.parametrize(
+    "plant",
+    [
+        links_ignore_the_data_of_rules,
+        links_ignore_that_a_rule_waits_for_what_comes_next,
+        links_ignore_that_there_are_several_possibilities,
+        all_guards_of_a_label_lead_to_one_place,
+    ],
+)
+def test_planted_bug_in_the_fast_path_is_caught(plant, monkeypatch):
+    plant(monkeypatch)
+    seen, difference = campaign(19, 20_000, flavour="data rules")
     assert difference is not None, seen.sentence()

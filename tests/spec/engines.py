@@ -20,7 +20,7 @@ from accord.machine.contract import Contract, compile_contract
 from accord.machine.rulebook import RuleBook
 from accord.monitor.events import Event as MonitorEvent
 from accord.monitor.events import make_event
-from accord.monitor.step import allowed_words, begin, close, is_over, status, step
+from accord.monitor.step import begin, close, is_over, status, step
 from accord.semantics import Session
 from accord.semantics import Verdict as ReferenceVerdict
 
@@ -191,7 +191,7 @@ class MachineEngine(Engine):
         return status(self.at)
 
     def allowed(self) -> tuple[str, ...]:
-        return () if is_over(self.at.place) else allowed_words(self.at)
+        return () if is_over(self.at.place) else self.at.stage.allowed
 
 
 def _answer(verdict: Verdict) -> Answer:

@@ -11,7 +11,6 @@ from accord.language.values import thaw
 from accord.machine.collection import Collection
 from accord.machine.guards import UNBOUND
 from accord.machine.taking import Possibilities
-from accord.monitor.step import standing_of
 
 if TYPE_CHECKING:
     from accord.language.values import Frozen
@@ -29,7 +28,7 @@ def registers_of(situation: Situation) -> dict[str, str | None]:
 
     Where a session follows several possibilities a register may have several values; then all of them are named.
     """
-    machine = standing_of(situation.place).standings.machine
+    machine = situation.standing.standings.machine
     holding = situation.holding
     versions = [registers for _, registers in holding.pairs] if isinstance(holding, Possibilities) else [holding]
     return {name: _either([of[place] for of in versions]) for place, name in enumerate(machine.registers)}

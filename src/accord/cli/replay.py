@@ -82,12 +82,12 @@ def command(contract: Path, events: tuple[str, ...], protocol: str | None, mode:
 def _print_end(screen: Screen, situation: Situation, counts: Counter[str], *, as_json: bool) -> None:
     """How the session stands after the last event, and what would still have to happen."""
     from accord.cli.verdict_lines import join_words, rule_title
-    from accord.monitor.step import allowed_words, standing_of, status
+    from accord.monitor.step import status
     from accord.monitor.verdicts import Violation
 
     outcome = status(situation)
     unfinished = outcome in {"running", "incomplete"}
-    words = allowed_words(situation) if unfinished and not standing_of(situation.place).complete else ()
+    words = situation.stage.allowed if unfinished and not situation.standing.complete else ()
     rules = [node.machine.rule.name for node in situation.rules if node.owes and unfinished]
     if as_json:
         totals = {"events": counts.total(), "violations": counts[Violation.__name__]}

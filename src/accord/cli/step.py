@@ -138,18 +138,17 @@ def _drawing(screen: Screen, stepper: Stepper, room: int) -> str:
     from accord.cli.stepper import occupied
     from accord.machine.draw.text import CURRENT, draw_states, draw_title, neighbourhood
     from accord.machine.standing import OpenStanding
-    from accord.monitor.step import standing_of
 
-    standing = standing_of(stepper.situation.place)
+    standing = stepper.situation.standing
     if isinstance(standing, OpenStanding):
         return ""
     machine = standing.standings.machine
-    current = occupied(standing)
+    current = occupied(stepper.situation)
     most = max(room, _LEAST_STATES_SHOWN)
     only = None
     if len(machine.states) > most:
         # First where the session is, then where it goes from there; where it came from if there is room.
-        came_from = [number for turn in stepper.turns[:-3:-1] for number in sorted(occupied(turn.situation.place))]
+        came_from = [number for turn in stepper.turns[:-3:-1] for number in sorted(occupied(turn.situation))]
         only = neighbourhood(machine, [*sorted(current), *came_from], most)
     lines = draw_states(machine, current, only)
     painted = [screen.paint("good", line) if line.startswith(CURRENT) else line for line in lines]
@@ -198,12 +197,11 @@ def _past(screen: Screen, contract: Contract, stepper: Stepper) -> str:
     from dataclasses import replace
 
     from accord.cli.verdict_lines import event_width, verdict_line
-    from accord.monitor.step import standing_of
     from accord.monitor.verdicts import Violation
 
     if not stepper.turns:
         return ""
-    width = event_width(contract, standing_of(stepper.situation.place).standings.machine.name)
+    width = event_width(contract, stepper.situation.standing.standings.machine.name)
     hidden = max(len(stepper.turns) - _TURNS_SHOWN, 0)
     lines = [screen.paint("faint", f"   … {hidden} before")] if hidden else []
     for number, turn in enumerate(stepper.turns[hidden:], hidden + 1):
@@ -217,7 +215,7 @@ def _choices(screen: Screen, stepper: Stepper) -> str:
     from accord.cli.stepper import actions
     from accord.diagnostics.visible import clip
     from accord.machine.standing import OpenStanding
-    from accord.monitor.step import is_over, standing_of, status
+    from accord.monitor.step import is_over, status
 
     situation = stepper.situation
     possible = actions(situation)
@@ -230,7 +228,7 @@ def _choices(screen: Screen, stepper: Stepper) -> str:
     if is_over(situation.place):
         lines.append("      nothing; `undo` takes the last event back, `reset` starts again")
     else:
-        if isinstance(standing_of(situation.place), OpenStanding):
+        if isinstance(situation.standing, OpenStanding):
             lines.append("      anything else too: there is no protocol")
         if status(situation) == "complete":
             lines.append("      `close`: the session may end here")

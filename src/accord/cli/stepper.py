@@ -17,7 +17,7 @@ from accord.errors import UsageError
 from accord.machine.standing import OpenStanding
 from accord.machine.tables import Symbol
 from accord.monitor.events import Event
-from accord.monitor.step import allowed_words, is_over, standing_of
+from accord.monitor.step import is_over
 from accord.monitor.verdicts import Ok
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from accord.cli.terminal import Style
     from accord.machine.configurations import Configuration
     from accord.machine.rulebook import RuleNodes
-    from accord.monitor.step import Mode, Place, Situation
+    from accord.monitor.step import Mode, Situation
     from accord.monitor.verdicts import Verdict
 
 __all__ = ["HELP", "Answer", "Stepper", "Turn", "actions", "occupied", "respond"]
@@ -104,11 +104,11 @@ def actions(situation: Situation) -> tuple[Symbol, ...]:
     """What may happen now, in the order in which it is numbered; without a protocol, what the rules name."""
     if is_over(situation.place):
         return ()
-    standing = standing_of(situation.place)
+    standing = situation.standing
     if isinstance(standing, OpenStanding):
         symbols: Iterable[Symbol] = _named(situation.rules)
     else:
-        allowed = frozenset(allowed_words(situation))
+        allowed = frozenset(situation.stage.allowed)
         symbols = (symbol for symbol in standing.after if symbol.word in allowed)
     return tuple(sorted(symbols, key=lambda symbol: symbol.word))
 
@@ -124,9 +124,9 @@ def _named(rules: RuleNodes) -> set[Symbol]:
     return {symbol for symbol in symbols if not isinstance(book.imagine(rules, symbol, helpful=False), int)}
 
 
-def occupied(place: Place) -> frozenset[int]:
+def occupied(situation: Situation) -> frozenset[int]:
     """The states the session is in: several where parts run side by side or where more than one reading is possible."""
-    return frozenset(number for c in standing_of(place).configurations for number in _states(c))
+    return frozenset(number for c in situation.standing.configurations for number in _states(c))
 
 
 def _states(configuration: Configuration) -> Iterator[int]:

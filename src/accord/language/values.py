@@ -17,7 +17,7 @@ from accord.errors import UsageError
 if TYPE_CHECKING:
     from accord.language.clauses import Operator, Path
 
-__all__ = ["MISSING", "Frozen", "Missing", "freeze", "holds", "lookup", "thaw"]
+__all__ = ["MISSING", "Comparison", "Frozen", "Missing", "comparison", "freeze", "lookup", "thaw"]
 
 Frozen: TypeAlias = "str | int | float | tuple[str, object] | None"
 
@@ -42,7 +42,8 @@ def lookup(payload: Mapping[str, object], path: Path) -> object:
     """The value at a path, or `MISSING`."""
     value: object = payload
     for segment in path:
-        if not isinstance(value, Mapping) or segment not in value:
+        # Asking a class is much cheaper than asking whether it is registered as a mapping.
+        if (type(value) is not dict and not isinstance(value, Mapping)) or segment not in value:
             return MISSING
         value = value[segment]
     return value
@@ -98,26 +99,47 @@ def thaw(value: Frozen) -> object:
     return inside
 
 
-_ORDER: dict[str, Callable[[Any, Any], bool]] = {
-    "<": operator_module.lt,
-    "<=": operator_module.le,
-    ">": operator_module.gt,
-    ">=": operator_module.ge,
+Comparison: TypeAlias = "Callable[[Frozen, Frozen], bool | None]"
+
+
+def _contains(left: Frozen, right: Frozen) -> bool | None:
+    if not isinstance(right, tuple) or right[0] != "list":
+        return None
+    return left in right[1]  # type: ignore[operator] # a tuple of frozen values
+
+
+def _lacks(left: Frozen, right: Frozen) -> bool | None:
+    found = _contains(left, right)
+    return None if found is None else not found
+
+
+def _ordered(order: Callable[[Any, Any], bool]) -> Comparison:
+    def compare(left: Frozen, right: Frozen) -> bool | None:
+        if isinstance(left, str):
+            return order(left, right) if isinstance(right, str) else None
+        if not isinstance(left, int | float) or not isinstance(right, int | float):
+            return None
+        # NaN is no more ordered than unlike types are, so that it cannot dodge a rule.
+        return order(left, right) if left == left and right == right else None  # noqa: PLR0124
+
+    return compare
+
+
+_COMPARISONS: dict[str, Comparison] = {
+    "==": operator_module.eq,
+    "!=": operator_module.ne,
+    "in": _contains,
+    "not in": _lacks,
+    "<": _ordered(operator_module.lt),
+    "<=": _ordered(operator_module.le),
+    ">": _ordered(operator_module.gt),
+    ">=": _ordered(operator_module.ge),
 }
 
 
-def holds(left: Frozen, operator: Operator, right: Frozen) -> bool | None:
-    """Whether a comparison holds; `None` if it is impossible. `matches` is not one of them."""
-    if operator == "==":
-        return left == right
-    if operator == "!=":
-        return left != right
-    if operator in {"in", "not in"}:
-        if not isinstance(right, tuple) or right[0] != "list":
-            return None
-        found = any(left == item for item in right[1])  # type: ignore[attr-defined] # a tuple of frozen values
-        return found if operator == "in" else not found
-    texts = isinstance(left, str) and isinstance(right, str)
-    # NaN is no more ordered than unlike types are, so that it cannot dodge a rule.
-    numbers = isinstance(left, int | float) and isinstance(right, int | float) and left == left and right == right  # noqa: PLR0124
-    return _ORDER[operator](left, right) if texts or numbers else None
+def comparison(operator: Operator) -> Comparison:
+    """What an operator does with two values: whether it holds, `None` if they cannot be compared so.
+
+    `matches` is not one of them.
+    """
+    return _COMPARISONS[operator]

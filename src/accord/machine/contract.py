@@ -24,6 +24,7 @@ from accord.limits import DEFAULT_LIMITS, Limits
 from accord.machine.compiler import compile_declaration
 from accord.machine.identity import machine_digest
 from accord.machine.rulebook import RuleBook
+from accord.machine.stages import Stages
 from accord.machine.standing import Standings
 from accord.machine.tables import END_STATE, Machine
 
@@ -52,10 +53,11 @@ class Contract:
         self.machines = MappingProxyType(machines)
         self.rules = rules
         self.limits = limits
-        self._standings = {name: Standings(machine, limits, rules.quick) for name, machine in machines.items()}
+        self._stages = {name: Stages(Standings(machine, limits), rules) for name, machine in machines.items()}
         if not machines:  # rules alone: everything may happen that they do not forbid
             nothing = Machine((), (END_STATE,))
-            self._standings[None] = Standings(nothing, limits, rules.quick, is_open=True)
+            self._stages[None] = Stages(Standings(nothing, limits, is_open=True), rules)
+        self._only = next(iter(self._stages.values())) if len(self._stages) == 1 else None
 
     @cached_property
     def digest(self) -> str:
@@ -63,10 +65,6 @@ class Contract:
         protocols: list[Json] = [[name, machine_digest(m)] for name, m in sorted(self.machines.items(), key=str)]
         rules: list[Json] = [[rule.rule.name, rule.text] for rule in self.rules.machines]
         return digest([protocols, rules] if rules else protocols)
-
-    def is_careful(self, name: str | None) -> bool:
-        """Whether sessions of that protocol have more to look at than labels: rules, clauses or gates."""
-        return bool(self.rules.machines) or any(self.standings(name).checks.values())
 
     @cached_property
     def needs_more_than_labels(self) -> str:
@@ -101,8 +99,8 @@ class Contract:
         if name is not None and type(name) is not str:
             raise UsageError(f"the name of a protocol is a `str`, got `{type(name).__name__}`")
         name = None if name is None else normalise(name)
-        if name is None and len(self._standings) == 1:
-            return next(iter(self._standings))
+        if name is None and len(self._stages) == 1:
+            return next(iter(self._stages))
         if name is not None and name in self.machines:
             return name
         names = [known for known in self.machines if known is not None]
@@ -119,9 +117,15 @@ class Contract:
             raise UsageError("the contract has rules and no protocol")
         return self.machines[self.protocol_name(name)]
 
+    def stages(self, name: str | None = None) -> Stages:
+        """Where sessions of that protocol can be."""
+        if name is None and self._only is not None:
+            return self._only
+        return self._stages[self.protocol_name(name)]
+
     def standings(self, name: str | None = None) -> Standings:
-        """Where sessions of that protocol can stand."""
-        return self._standings[self.protocol_name(name)]
+        """Where sessions of that protocol can stand, rules set aside."""
+        return self.stages(name).standings
 
 
 def _recompile(document: Document, limits: Limits) -> Contract:

@@ -1,38 +1,38 @@
 """Clauses compiled to functions: what a step asks of a payload, and what it keeps of it.
 
 A session's registers are a tuple with one place per register of the machine. A place holds a frozen value, `UNBOUND`,
-or for a set a `Collection`. `Check` decides one symbol; it returns the registers after the step, or the reason why not.
+or for a set a `Collection`. `Check` decides one symbol: it returns the registers after the step, or `None`. Why it
+said no is worked out by `why_not`, when somebody wants to know: where guards tell branches apart, most branches say no.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from accord.diagnostics.visible import clip
 from accord.language.clauses import Bind, Collect, Guard, Register
 from accord.language.details import print_clause
 from accord.language.patterns import compile_pattern
-from accord.language.values import MISSING, Missing, freeze, holds, lookup, thaw
+from accord.language.values import MISSING, Missing, comparison, freeze, lookup, thaw
 from accord.machine.collection import Collection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from accord.language.clauses import Clause
+    from accord.language.clauses import Clause, Path
     from accord.language.values import Frozen
     from accord.machine.tables import Symbol
 
 __all__ = [
     "UNBOUND",
     "Check",
-    "Failure",
     "Held",
     "Registers",
     "compile_check",
     "compile_guard",
     "describe_failure",
+    "why_not",
 ]
 
 
@@ -47,18 +47,8 @@ UNBOUND = _Unbound()
 
 Held: TypeAlias = "Frozen | _Unbound | Collection"
 Registers: TypeAlias = "tuple[Held, ...]"
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """Why a step does not take a payload, in words."""
-
-    reason: str
-
-
-Check: TypeAlias = "Callable[[Mapping[str, object], str | None, Registers], Registers | Failure]"
-
-NOT_BY_A_PERSON = Failure("only a person can make this step, and nobody is named")
+Check: TypeAlias = "Callable[[Any, str | None, Registers], Registers | None]"
+"""Takes the payload, who is responsible, and the registers. It may raise for what is no mapping."""
 
 
 def compile_check(symbol: Symbol, places: dict[str, int], most: int) -> Check:
@@ -69,137 +59,181 @@ def compile_check(symbol: Symbol, places: dict[str, int], most: int) -> Check:
     if len(steps) == 1:
         return steps[0]
 
-    def check(payload: Mapping[str, object], by: str | None, registers: Registers) -> Registers | Failure:
+    def check(payload: Mapping[str, object], by: str | None, registers: Registers) -> Registers | None:
+        after: Registers | None = registers
         for step in steps:
-            after = step(payload, by, registers)
-            if after.__class__ is Failure:
-                return after
-            registers = after  # type: ignore[assignment] # not a failure
-        return registers
+            after = step(payload, by, after)  # type: ignore[arg-type] # the loop ends with the first `None`
+            if after is None:
+                return None
+        return after
 
     return check
 
 
-def _gate(_payload: Mapping[str, object], by: str | None, registers: Registers) -> Registers | Failure:
-    return NOT_BY_A_PERSON if by is None else registers
+def _gate(_payload: Mapping[str, object], by: str | None, registers: Registers) -> Registers | None:
+    return None if by is None else registers
 
 
 def _compile_clause(clause: Clause, places: dict[str, int], most: int) -> Check:
     if isinstance(clause, Bind):
-        return _binding(clause, places[clause.register])
+        return _binding(clause.path, places[clause.register], alone=len(places) == 1)
     if isinstance(clause, Collect):
-        return _collecting(clause, places[clause.register], most)
+        return _collecting(clause.path, places[clause.register], most)
     if isinstance(clause.operand, Register):
         # A register that nothing writes is unbound wherever it is read.
-        return _against_register(clause, places.get(clause.operand.name))
+        place = places.get(clause.operand.name)
+        if place is None:
+            return _never
+        return _equal_to_register(clause.path, place) if clause.operator == "==" else _against_register(clause, place)
     decide = compile_guard(clause)
 
-    def check(payload: Mapping[str, object], _by: str | None, registers: Registers) -> Registers | Failure:
-        return registers if decide(payload) else _why(clause, payload, None)
+    def check(payload: Mapping[str, object], _by: str | None, registers: Registers) -> Registers | None:
+        return registers if decide(payload) else None
 
     return check
 
 
-def _reader(path: tuple[str, ...]) -> Callable[[Mapping[str, object]], object]:
-    if len(path) > 1:
-        return lambda payload: lookup(payload, path)
-    name = path[0]
-    return lambda payload: payload.get(name, MISSING)
+def _never(_payload: Mapping[str, object], _by: str | None, _registers: Registers) -> Registers | None:
+    return None
+
+
+def _only(path: Path) -> str | None:
+    """The field, if a path is no longer than that: it is then read without a call of ours."""
+    return path[0] if len(path) == 1 else None
 
 
 def compile_guard(guard: Guard) -> Callable[[Mapping[str, object]], bool | None]:
     """Whether a guard with a literal holds; `None` where that cannot be decided."""
-    read = _reader(guard.path)
-    operator = guard.operator
+    path, only = guard.path, _only(guard.path)
     assert not isinstance(guard.operand, Register)  # noqa: S101 - registers are compiled elsewhere
-    if operator == "matches":
+    if guard.operator == "matches":
         found = compile_pattern(str(guard.operand.scalar))
 
         def match(payload: Mapping[str, object]) -> bool | None:
-            value = read(payload)
+            value = lookup(payload, path) if only is None else payload.get(only, MISSING)
             return found(value) if isinstance(value, str) else None
 
         return match
     literal = freeze(guard.operand.scalar)
+    holds = comparison(guard.operator)
 
     def compare(payload: Mapping[str, object]) -> bool | None:
-        value = read(payload)
-        return None if value is MISSING else holds(freeze(value), operator, literal)
+        value = lookup(payload, path) if only is None else payload.get(only, MISSING)
+        if type(value) is str:
+            return holds(value, literal)
+        return None if value is MISSING else holds(freeze(value), literal)
 
     return compare
 
 
-def _against_register(guard: Guard, place: int | None) -> Check:
-    read = _reader(guard.path)
-    operator = guard.operator
-    equal = operator == "=="
+def _equal_to_register(path: Path, place: int) -> Check:
+    only = _only(path)
 
-    def check(payload: Mapping[str, object], _by: str | None, registers: Registers) -> Registers | Failure:
-        value = read(payload)
-        held: Held = UNBOUND if place is None else registers[place]
-        if equal and value.__class__ is str and value == held:  # by far the most frequent case
-            return registers
-        if value is MISSING or held is UNBOUND:
-            return _why(guard, payload, held)
-        if held.__class__ is Collection:
-            inside = freeze(value) in held
-            fits: bool | None = inside == (operator == "in")
-        else:
-            fits = holds(freeze(value), operator, held)  # type: ignore[arg-type] # a frozen value
-        return registers if fits else _why(guard, payload, held)
+    def check(payload: Mapping[str, object], _by: str | None, registers: Registers) -> Registers | None:
+        value = lookup(payload, path) if only is None else payload.get(only, MISSING)
+        if type(value) is str:  # by far the most frequent case
+            return registers if value == registers[place] else None
+        # Neither of `MISSING` and `UNBOUND` equals anything that can be held.
+        return registers if value is not MISSING and freeze(value) == registers[place] else None
 
     return check
 
 
-def _binding(bind: Bind, place: int) -> Check:
-    read = _reader(bind.path)
+def _against_register(guard: Guard, place: int) -> Check:
+    path, only = guard.path, _only(guard.path)
+    inside = guard.operator == "in"
+    holds = comparison(guard.operator)
 
-    def keep(payload: Mapping[str, object], _by: str | None, registers: Registers) -> Registers | Failure:
-        value = read(payload)
-        if value is MISSING:
-            return _why(bind, payload, None)
-        kept: Held = value if value.__class__ is str else freeze(value)
-        return (kept,) if len(registers) == 1 else (*registers[:place], kept, *registers[place + 1 :])
+    def check(payload: Mapping[str, object], _by: str | None, registers: Registers) -> Registers | None:
+        value = lookup(payload, path) if only is None else payload.get(only, MISSING)
+        held = registers[place]
+        if value is MISSING or held is UNBOUND:
+            return None
+        if type(held) is Collection:
+            return registers if (freeze(value) in held) == inside else None
+        return registers if holds(freeze(value), held) else None  # type: ignore[arg-type] # a frozen value
+
+    return check
+
+
+def _binding(path: Path, place: int, *, alone: bool) -> Check:
+    only = _only(path)
+
+    def keep(payload: Mapping[str, object], _by: str | None, registers: Registers) -> Registers | None:
+        value = lookup(payload, path) if only is None else payload.get(only, MISSING)
+        if type(value) is not str:
+            if value is MISSING:
+                return None
+            value = freeze(value)
+        return (value,) if alone else (*registers[:place], value, *registers[place + 1 :])
 
     return keep
 
 
-def _collecting(collect: Collect, place: int, most: int) -> Check:
-    read = _reader(collect.path)
-
-    def add(payload: Mapping[str, object], _by: str | None, registers: Registers) -> Registers | Failure:
-        value = read(payload)
+def _collecting(path: Path, place: int, most: int) -> Check:
+    def add(payload: Mapping[str, object], _by: str | None, registers: Registers) -> Registers | None:
+        value = lookup(payload, path)
         if value is MISSING:
-            return _why(collect, payload, None)
-        frozen = freeze(value)
-        elements = frozen[1] if isinstance(frozen, tuple) and frozen[0] == "list" else (frozen,)
+            return None
         held = registers[place]
         assert isinstance(held, Collection)  # noqa: S101 - sets start empty
-        grown = held.with_elements(elements)  # type: ignore[arg-type] # a tuple of frozen values
-        if len(grown) > most:
-            return Failure(f"the set `{collect.register}` would hold more than {most} values")
-        return (*registers[:place], grown, *registers[place + 1 :])
+        grown = held.with_elements(_elements(value))
+        return None if len(grown) > most else (*registers[:place], grown, *registers[place + 1 :])
 
     return add
 
 
-def _why(clause: Clause, payload: Mapping[str, object], held: Held | None) -> Failure:
+def _elements(value: object) -> tuple[Frozen, ...]:
+    """What is added to a set: the elements of a list, or the value itself."""
+    frozen = freeze(value)
+    return frozen[1] if isinstance(frozen, tuple) and frozen[0] == "list" else (frozen,)  # type: ignore[return-value]
+
+
+# -- in words ----------------------------------------------------------------------------------------------------------
+
+
+def why_not(
+    symbol: Symbol,
+    places: dict[str, int],
+    most: int,
+    payload: Mapping[str, object],
+    by: str | None,
+    registers: Registers,
+) -> str:
+    """Why an event that a check refused is not this symbol: the first thing that does not hold."""
+    if symbol.gated and by is None:
+        return "only a person can make this step, and nobody is named"
+    for clause in symbol.clauses:
+        after = _compile_clause(clause, places, most)(payload, by, registers)
+        if after is None:
+            if isinstance(clause, Collect) and lookup(payload, clause.path) is not MISSING:
+                return f"the set `{clause.register}` would hold more than {most} values"
+            return _why(clause, payload, places, registers)
+        registers = after
+    raise AssertionError("the check took it")
+
+
+def _why(clause: Clause, payload: Mapping[str, object], places: dict[str, int], registers: Registers) -> str:
     """The clause that refused, with what it found. Payload text may be hostile, so it is clipped and made visible."""
     value = lookup(payload, clause.path)
-    text = print_clause(clause)
+    text = clip(print_clause(clause))
+    field = clip(".".join(clause.path))
     if isinstance(value, Missing):
-        return Failure(f"`{clip(text)}` needs the field `{clip('.'.join(clause.path))}`, which is missing")
-    if held is UNBOUND:
-        return Failure(f"`{clip(text)}` reads a register that nothing has bound in this session")
-    found = f"`{clip('.'.join(clause.path))}` is {_show(value)}"
-    if held is not None and not isinstance(held, Collection | _Unbound):
-        found += f" and the register holds {_show(thaw(held))}"
-    return Failure(f"`{clip(text)}` does not hold: {found}")
+        return f"`{text}` needs the field `{field}`, which is missing"
+    found = f"`{field}` is {_show(value)}"
+    if isinstance(clause, Guard) and isinstance(clause.operand, Register):
+        place = places.get(clause.operand.name)
+        held = UNBOUND if place is None else registers[place]
+        if isinstance(held, _Unbound):
+            return f"`{text}` reads a register that nothing has bound in this session"
+        if not isinstance(held, Collection):
+            found += f" and the register holds {_show(thaw(held))}"
+    return f"`{text}` does not hold: {found}"
 
 
-def describe_failure(clause: Clause, payload: Mapping[str, object]) -> str:
-    """Why a clause does not hold for a payload, in words."""
-    return _why(clause, payload, None).reason
+def describe_failure(guard: Guard, payload: Mapping[str, object]) -> str:
+    """Why a guard with a literal does not hold for a payload, in words."""
+    return _why(guard, payload, {}, ())
 
 
 def _show(value: object) -> str:

@@ -34,23 +34,26 @@ class RuleBook:
         self.start: RuleNodes = tuple(machine.start for machine in self.machines)
         # Rules about what comes at once after what must see everything, once they are armed.
         self.adjacent = any(machine.has_adjacency for machine in self.machines)
-        # For each event that rules watch, these rules if the label alone decides; none if it does not.
-        self.quick = {event: self._quick(event, indices) for event, indices in self.watchers.items()}
+        self._told_by_data = {
+            event
+            for event, indices in self.watchers.items()
+            if any(event[1] not in self.machines[index].plain_labels for index in indices)
+        }
 
-    def _quick(self, event: tuple[Direction, str], watching: tuple[int, ...]) -> tuple[int, ...]:
-        plain = all(event[1] in self.machines[index].plain_labels for index in watching)
-        return watching if plain and not self.adjacent else ()
+    def is_plain(self, direction: Direction, label: str) -> bool:
+        """Whether direction and label alone tell what the rules make of an event."""
+        return (direction, label) not in self._told_by_data
 
     def advance(
         self, nodes: RuleNodes, direction: Direction, label: str, payload: Mapping[str, object], by: str | None
     ) -> RuleNodes | int:
         """The nodes after an event, or the number of the first rule that refuses it."""
+        if not nodes:
+            return nodes
         after = list(nodes)
         watching = self.watchers.get((direction, label), ())
         for index in watching:
-            machine, node = self.machines[index], nodes[index]
-            outcomes = machine.outcomes(node.state, direction, label, payload, by)
-            following = machine.advance(node, direction, label, outcomes)
+            following = self.machines[index].react(nodes[index], direction, label, payload, by)
             if following is None:
                 return index
             after[index] = following

@@ -11,8 +11,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accord.language.details import print_rule_body
-from accord.language.labels import print_word
-from accord.language.tree import RECEIVE, SEND
 from accord.machine.guards import compile_guard, describe_failure
 from accord.machine.rule_forms import Atom, Form, Outcome, RuleState, counts_as, form_of
 
@@ -28,18 +26,17 @@ if TYPE_CHECKING:
 __all__ = ["RuleMachine", "RuleNode"]
 
 
-DIRECTIONS = (SEND, RECEIVE)
-
-
 class RuleNode:
     """A state of a rule. `links` maps what happened to the next node; what is not there has to be computed."""
 
-    __slots__ = ("links", "machine", "owes", "state")
+    __slots__ = ("links", "machine", "owes", "shared", "state")
 
     def __init__(self, machine: RuleMachine, state: RuleState) -> None:
         self.machine = machine
         self.state = state
         self.owes = machine.owes(state)
+        self.shared = False
+        """Whether all sessions in this state meet this very object."""
         self.links: dict[object, RuleNode] = {}
 
     def armed(self, direction: Direction) -> bool:
@@ -69,7 +66,6 @@ class RuleMachine:
             for label, indices in self.by_label.items()
             if all(not self.patterns[i].guards and not self.patterns[i].gated for i in indices)
         }
-        self.plain_words = {(d, label): print_word(d, label) for label in self.plain_labels for d in DIRECTIONS}
         self._most = limits.remembered_standings
         self._nodes: dict[RuleState, RuleNode] = {}
         self.start = self.node(RuleState(0, (0,) * len(self.atoms), 0))
@@ -95,7 +91,10 @@ class RuleMachine:
         if known is not None:
             return known
         fresh = RuleNode(self, state)
-        return self._nodes.setdefault(state, fresh) if len(self._nodes) < self._most else fresh
+        if len(self._nodes) >= self._most:
+            return fresh
+        fresh.shared = True
+        return self._nodes.setdefault(state, fresh)
 
     def outcomes(
         self, state: RuleState, direction: Direction, label: str, payload: Mapping[str, object], by: str | None
@@ -127,12 +126,20 @@ class RuleMachine:
             return pattern.direction == direction
         return direction == "!" or not state.called & self.bits[pattern.label]
 
+    def react(
+        self, node: RuleNode, direction: Direction, label: str, payload: Mapping[str, object], by: str | None
+    ) -> RuleNode | None:
+        """The node after an event, or `None` if the rule refuses it."""
+        known = node.links.get((direction, label))  # only there if the label alone decides
+        if known is not None:
+            return known
+        return self.advance(node, direction, label, self.outcomes(node.state, direction, label, payload, by))
+
     def advance(
         self, node: RuleNode, direction: Direction, label: str, outcomes: tuple[Outcome, ...]
     ) -> RuleNode | None:
-        """The node after an event, or `None` if the rule refuses it."""
-        # The word, as the monitor's fast path knows the event; direction and label glued together could be another's.
-        key: object = self.plain_words.get((direction, label)) or (direction, label, outcomes)
+        """As `react`, where it is known which patterns the event fits."""
+        key: object = (direction, label) if label in self.plain_labels else (direction, label, outcomes)
         known = node.links.get(key)
         if known is not None:
             return known
@@ -143,7 +150,7 @@ class RuleMachine:
         if direction == "!" and label in self.bits:
             after = after._replace(called=after.called | self.bits[label])
         following = self.node(after)
-        if self._nodes.get(state) is node:
+        if node.shared and following.shared:  # what is not shared would be kept alive
             node.links[key] = following
         return following
 

@@ -1,20 +1,12 @@
-"""Where a session stands, with the steps that lead on from there remembered.
+"""Where a session stands with its protocol.
 
 A `Standing` is the set of configurations a session can be in: one, unless interleaved parts could take the same
-message. Standings are shared by all sessions of a protocol and linked to each other: `sends` and `receives` map a label
-to the word for the trace and the next standing. A link is made the first time it is needed. From then on a step is one
-dictionary look-up, whatever the protocol; that is the whole secret of the monitor's speed.
-
-Only steps that the label alone decides are linked there. Those that rules look at as well are in `watched_sends` and
-`watched_receives`, with the numbers of the rules. Those that clauses or a gate decide are in `guarded_sends` and
-`guarded_receives`, as the options among which the data chooses.
-
-INVARIANT: links are accepted steps, and entries never change once made.
+message. Standings are shared by all sessions of a protocol and remember where plain steps lead, those that nothing but
+the label decides.
 """
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from accord.errors import AccordError, UsageError
@@ -25,27 +17,14 @@ from accord.machine.guards import UNBOUND, Check, Registers, compile_check
 from accord.machine.tables import Symbol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from accord.language.tree import Direction
     from accord.limits import Limits
     from accord.machine.configurations import Configuration
     from accord.machine.tables import Machine
 
-__all__ = [
-    "GuardedLinks",
-    "Links",
-    "OpenStanding",
-    "Standing",
-    "Standings",
-    "TooManyConfigurationsError",
-    "WatchedLinks",
-    "check_partners",
-]
-
-Links = dict[str, tuple[tuple[str], "Standing"]]
-WatchedLinks = dict[str, tuple[tuple[str], "Standing", tuple[int, ...]]]
-GuardedLinks = dict[str, tuple[tuple[str], tuple[tuple[Check, "Standing"], ...]]]
+__all__ = ["OpenStanding", "Standing", "Standings", "TooManyConfigurationsError", "check_partners"]
 
 
 class TooManyConfigurationsError(AccordError):
@@ -55,30 +34,15 @@ class TooManyConfigurationsError(AccordError):
 class Standing:
     """A set of configurations. Made by `Standings` only."""
 
-    __slots__ = (
-        "_allowed",
-        "_symbols",
-        "complete",
-        "configurations",
-        "guarded_receives",
-        "guarded_sends",
-        "receives",
-        "sends",
-        "standings",
-        "watched_receives",
-        "watched_sends",
-    )
+    __slots__ = ("_allowed", "_following", "_symbols", "complete", "configurations", "shared", "standings")
 
     def __init__(self, standings: Standings, configurations: tuple[Configuration, ...]) -> None:
         self.standings = standings
         self.configurations = configurations
         self.complete = any(is_complete(standings.machine, c) for c in configurations)
-        self.sends: Links = {}
-        self.receives: Links = {}
-        self.watched_sends: WatchedLinks = {}
-        self.watched_receives: WatchedLinks = {}
-        self.guarded_sends: GuardedLinks = {}
-        self.guarded_receives: GuardedLinks = {}
+        self.shared = False
+        """Whether all sessions that come here meet this very object."""
+        self._following: dict[tuple[Direction, str], Standing] = {}
         self._symbols: tuple[Symbol, ...] | None = None
         self._allowed: tuple[str, ...] | None = None
 
@@ -140,55 +104,25 @@ class Standing:
         Raises `UsageError` if the event names no partner and the legal ones differ in theirs, and
         `TooManyConfigurationsError` if the possibilities exceed the limits.
         """
-        links = self.sends if direction == "!" else self.receives
-        if partner is None and label in links:
-            return links[label][1]
         matching = self.matching(direction, label, partner)
         if not matching:
             return None
         check_partners(direction, label, partner, matching)
-        following = frozenset().union(*matching.values())
-        target = self.standings.at(following)
-        # INVARIANT: what a guard or a gate decides is never linked.
-        plain = all(symbol.is_plain for symbol in matching)
-        if plain and partner is None and self.standings.may_link(self, target):
-            self._link(direction, label, target)
-        return target
+        return self.standings.at(frozenset().union(*matching.values()))
 
-    def _link(self, direction: Direction, label: str, target: Standing) -> None:
-        word = (print_word(direction, label),)
-        watching = self.standings.watchers.get((direction, label))
-        if watching is None:
-            links = self.sends if direction == "!" else self.receives
-            links.setdefault(label, (word, target))
-        elif watching:
-            watched = self.watched_sends if direction == "!" else self.watched_receives
-            watched.setdefault(label, (word, target, watching))
-
-    def options(self, direction: Direction, label: str) -> tuple[tuple[Check, Standing], ...] | None:
-        """What data can choose between, for an event without a partner; `None` where it is not that simple.
-
-        It is simple for a session in one plain state that no rule watches with this event.
-        """
-        guarded = self.guarded_sends if direction == "!" else self.guarded_receives
-        if label in guarded:
-            return guarded[label][1]
-        standings = self.standings
-        matching = self.matching(direction, label, None)
-        named = {symbol.partner for symbol in matching if symbol.partner}
-        single = len(self.configurations) == 1 and len(self.configurations[0]) == 1
-        if not single or len(named) > 1 or (direction, label) in standings.watchers:
+    def plain_step(self, direction: Direction, label: str, partner: str | None) -> Standing | None:
+        """As `follow`, for a step that nothing but the label decides; `None` if it is not like that."""
+        known = self._following.get((direction, label)) if partner is None else None
+        if known is not None:
+            return known
+        matching = self.matching(direction, label, partner)
+        if not matching or not all(symbol.is_plain for symbol in matching):
             return None
-        options = []
-        for symbol in matching:
-            target = standings.at(matching[symbol])
-            check = standings.checks[symbol]
-            if len(target.configurations) > 1 or check is None or not standings.may_link(self, target):
-                return None
-            options.append((check, target))
-        if options:
-            guarded.setdefault(label, ((print_word(direction, label),), tuple(options)))
-        return tuple(options)
+        check_partners(direction, label, partner, matching)
+        target = self.standings.at(frozenset().union(*matching.values()))
+        if partner is None and self.shared and target.shared:  # what is not shared would be kept alive
+            self._following[direction, label] = target
+        return target
 
 
 class OpenStanding(Standing):
@@ -202,9 +136,12 @@ class OpenStanding(Standing):
 
     def follow(self, direction: Direction, label: str, partner: str | None = None) -> Standing:
         """Here again."""
-        # Labels can be anything too; what is not remembered is only slower.
-        if partner is None and len(self.sends) + len(self.receives) < self.standings.limits.remembered_standings:
-            self._link(direction, label, self)
+        del direction, label, partner
+        return self
+
+    def plain_step(self, direction: Direction, label: str, partner: str | None) -> Standing:
+        """Here again."""
+        del direction, label, partner
         return self
 
 
@@ -220,26 +157,17 @@ def check_partners(direction: Direction, label: str, partner: str | None, matchi
 class Standings:
     """All standings of one machine that sessions have come to so far; safe to share between threads.
 
-    `watchers` maps the events that rules look at to the numbers of these rules, or to none if the label alone does not
-    tell what they make of it; `is_open` is for contracts without a protocol.
+    `is_open` is for contracts without a protocol.
     """
 
-    __slots__ = ("_known", "_room", "checks", "limits", "machine", "registers", "start", "watchers")
+    __slots__ = ("_known", "_room", "checks", "limits", "machine", "places", "registers", "start")
 
-    def __init__(
-        self,
-        machine: Machine,
-        limits: Limits,
-        watchers: Mapping[tuple[Direction, str], tuple[int, ...]] = MappingProxyType({}),
-        *,
-        is_open: bool = False,
-    ) -> None:
+    def __init__(self, machine: Machine, limits: Limits, *, is_open: bool = False) -> None:
         self.machine = machine
         self.limits = limits
-        self.watchers = watchers
-        places = {name: index for index, name in enumerate(machine.registers)}
+        self.places = {name: index for index, name in enumerate(machine.registers)}
         self.checks: dict[Symbol, Check | None] = {
-            symbol: None if symbol.is_plain else compile_check(symbol, places, limits.set_members)
+            symbol: None if symbol.is_plain else compile_check(symbol, self.places, limits.set_members)
             for symbol in machine.symbols
         }
         self.registers: Registers = tuple(
@@ -248,7 +176,8 @@ class Standings:
         self._known: dict[tuple[Configuration, ...], Standing] = {}
         self._room = limits.remembered_standings
         if is_open:
-            self._known[((0,),)] = OpenStanding(self, ((0,),))
+            anywhere = self._known[(0,),] = OpenStanding(self, ((0,),))
+            anywhere.shared = True
         self.start = self.at(frozenset({enter(machine, 0)}))
 
     def at(self, configurations: frozenset[Configuration]) -> Standing:
@@ -266,17 +195,8 @@ class Standings:
         if room < 0:
             return fresh  # still right, only not shared: memory stays bounded
         self._room = room
+        fresh.shared = True
         return self._known.setdefault(key, fresh)
-
-    def may_link(self, standing: Standing, target: Standing) -> bool:
-        """Whether a step may be remembered.
-
-        Links from an unshared standing would keep others alive. And where a session with registers comes to follow
-        several possibilities, each of them has registers of its own, so the step is more than a move.
-        """
-        if self._known.get(standing.configurations) is not standing:
-            return False
-        return not self.registers or len(standing.configurations) == len(target.configurations) == 1
 
 
 def _describe(configuration: Configuration) -> str:

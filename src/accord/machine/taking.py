@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from accord.machine.configurations import moves
-from accord.machine.guards import Failure, Registers
+from accord.machine.guards import Registers, why_not
 from accord.machine.standing import check_partners
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ class Taken:
 
     standing: Standing
     holding: Holding
+    plain: bool = False
+    """Whether nothing but the label decided it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +67,14 @@ def take(
     Raises `UsageError` for a partner left open and for payloads that hold no JSON, `TooManyConfigurationsError` if the
     possibilities exceed the limits.
     """
+    if not isinstance(holding, Possibilities):
+        following = standing.plain_step(direction, label, partner)
+        if following is not None:
+            spread = _spread(following, holding)
+            return Taken(following, spread, plain=spread is holding)
     matching = standing.matching(direction, label, partner)
     if not matching:
         return Refused()
-    plain = all(symbol.is_plain for symbol in matching)
-    if plain and not isinstance(holding, Possibilities):
-        following = standing.follow(direction, label, partner)
-        assert following is not None  # noqa: S101 - there are matching symbols
-        return Taken(following, _spread(following, holding))
-    if partner is None:
-        standing.options(direction, label)  # remembered for next time, where it is simple
     return _take_with_data(standing, holding, matching, direction, label, partner, payload, by)
 
 
@@ -105,23 +105,25 @@ def _take_with_data(
     )
     reached: set[tuple[Configuration, Registers]] = set()
     taken: list[Symbol] = []
-    reasons: dict[str, None] = {}
+    refused: list[tuple[Symbol, Registers]] = []
     for configuration, registers in pairs:
-        enabled: dict[Origin, Symbol] = {}
+        enabled: dict[Origin, tuple[Symbol, Configuration]] = {}
         for number, following, origin in moves(machine, configuration, wanted):
             symbol = machine.symbols[number]
             check = standings.checks[symbol]
             after = registers if check is None else check(payload, by, registers)
-            if isinstance(after, Failure):
-                reasons[after.reason] = None
+            if after is None:
+                refused.append((symbol, registers))
                 continue
-            if enabled.setdefault(origin, symbol) != symbol:
-                check_partners(direction, label, partner, [enabled[origin], symbol])
+            if enabled.setdefault(origin, (symbol, following)) != (symbol, following):
+                check_partners(direction, label, partner, [enabled[origin][0], symbol])
                 return Refused((_AMBIGUOUS,))
             taken.append(symbol)
             reached.add((following, after))
     if not reached:
-        return Refused(tuple(reasons))
+        most = standings.limits.set_members
+        reasons = [why_not(symbol, standings.places, most, payload, by, held) for symbol, held in refused]
+        return Refused(tuple(dict.fromkeys(reasons)))
     check_partners(direction, label, partner, taken)
     following_standing = standings.at(frozenset(configuration for configuration, _ in reached))
     if len(reached) > 1 and standings.registers:

@@ -13,14 +13,13 @@ from accord.diagnostics.visible import clip
 from accord.machine.paths import NOT_DECIDED, shortest_way
 from accord.machine.standing import OpenStanding
 from accord.machine.tables import Symbol
-from accord.monitor.step import allowed_words, standing_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from accord.machine.standing import Standing
     from accord.monitor.events import Event
-    from accord.monitor.verdicts import Refusal
+    from accord.monitor.refusals import Refusal
 
 __all__ = ["explain", "list_words"]
 
@@ -41,7 +40,7 @@ def explain(refusal: Refusal) -> str:
             why = _reasons(refusal.reasons)
             return f"{got} is refused by {rule}: whether it applies cannot be told, because {why}.{now}"
         return f"{got} is refused by {rule}: {seen}.{_way_out(refusal, got)}{now}"
-    standing = standing_of(refusal.situation.place)
+    standing = refusal.stage.standing
     if refusal.reasons:
         return f"{got} is refused: {_reasons(refusal.reasons)}.{now}"
     if not standing.symbols and not isinstance(standing, OpenStanding):
@@ -69,13 +68,11 @@ def list_words(words: Iterable[str]) -> str:
 
 
 def _now(refusal: Refusal) -> str:
-    standing = standing_of(refusal.situation.place)
-    if isinstance(standing, OpenStanding):
+    if isinstance(refusal.stage.standing, OpenStanding):
         return ""
-    ending = standing.complete and not any(node.owes for node in refusal.situation.rules)
-    words = allowed_words(refusal.situation)
+    words = refusal.stage.allowed
     options = [list_words(words)] if words else []
-    options += ["ending the session"] if ending else []
+    options += ["ending the session"] if refusal.stage.complete else []
     return f" Allowed now: {' or '.join(options) or 'nothing'}."
 
 
@@ -92,8 +89,8 @@ def _wanted(event: Event) -> Symbol:
 
 def _way_out(refusal: Refusal, got: str) -> str:
     assert refusal.event is not None  # noqa: S101 - closing is explained elsewhere
-    situation = refusal.situation
-    way = shortest_way(standing_of(situation.place), situation.rules, _wanted(refusal.event), refusal.fits)
+    stage = refusal.stage
+    way = shortest_way(stage.standing, stage.rules, _wanted(refusal.event), refusal.fits)
     if way is None or way == NOT_DECIDED or not way:
         return ""
     return f" To make it legal, first {_steps(way)}; then {got} may follow."
@@ -131,7 +128,7 @@ def _never(standing: Standing, event: Event) -> str:
 
 def _closing(refusal: Refusal) -> str:
     if refusal.rule is None:
-        return f"The session cannot end here: still owed is {list_words(allowed_words(refusal.situation))}."
-    owing = [node for node in refusal.situation.rules if node.owes]
+        return f"The session cannot end here: still owed is {list_words(refusal.stage.allowed)}."
+    owing = [node for node in refusal.stage.rules if node.owes]
     rules = "; ".join(f"{_quote(n.machine.rule.name)} ({_quote(n.machine.text)})" for n in owing[:_MOST_LISTED])
     return f"The session cannot end here: still owed by {rules}."

@@ -1,11 +1,11 @@
 """`Monitor`: one session of one protocol, safe under threads, for less than the price of a lock.
 
-Theory of operation. A session's whole state is one reference, `_at`, and the trace. The fast path looks the label up
-where the session is, appends to the trace and moves, in one stretch of byte code without a call. CPython hands over
-to another thread, delivers a signal or raises `KeyboardInterrupt` only at calls and backward jumps, never inside such
-a stretch, so it happens whole or not at all. The slow path (a refusal, a step taken for the first time) computes
-without touching anything and then commits in the same manner: if the session is still where it was, append and move;
-else compute again.
+Theory of operation. A session's whole state is one reference, `_at`, what it holds, and the trace. The fast path
+looks the label up where the session is, appends to the trace and moves, in one stretch of byte code without a call.
+CPython hands over to another thread, delivers a signal or raises `KeyboardInterrupt` only at calls and backward jumps,
+never inside such a stretch, so it happens whole or not at all. The slow path (a refusal, a step taken for the first
+time) computes without touching anything and then commits in the same manner: if the session is still where it was,
+append and move; else compute again.
 
 Two rules follow, and a test that reads the byte code holds them:
 
@@ -13,8 +13,8 @@ Two rules follow, and a test that reads the byte code holds them:
   not even the garbage collector can run code inside it.
 - INVARIANT: such a stretch stands on one line. Debuggers and coverage tools run code between lines.
 
-A contract with rules or data has more to look at than a label. Its monitors are `CarefulMonitor`s, which do the same in
-a stretch of their own; a monitor of a class derived from this one does it on the slow path.
+A protocol with clauses or gates has more to look at than a label. Its monitors are `CarefulMonitor`s, which do the same
+in a stretch of their own; a monitor of a class derived from this one does it on the slow path.
 
 Where the interpreter gives no such guarantee, `atomicity` puts a lock around the same methods.
 """
@@ -22,6 +22,7 @@ Where the interpreter gives no such guarantee, `atomicity` puts a lock around th
 from __future__ import annotations
 
 from collections.abc import Mapping
+from sys import intern
 from typing import TYPE_CHECKING, Self
 
 from accord.errors import UsageError
@@ -31,11 +32,9 @@ from accord.monitor.events import make_event, read_event
 from accord.monitor.step import (
     Mode,
     Situation,
-    allowed_words,
     begin,
     close,
     is_over,
-    standing_of,
     status,
     step,
 )
@@ -46,7 +45,6 @@ if TYPE_CHECKING:
 
     from accord.canonical import Json
     from accord.language.tree import Direction
-    from accord.machine.rulebook import RuleNodes
     from accord.machine.taking import Holding
     from accord.monitor.events import Event
     from accord.monitor.step import Place, Status
@@ -69,24 +67,23 @@ class Monitor:
         (Ok(), Violation(expected=['?Pong'], got='!Pong'), Blocked('monitor halted after a previous violation'))
     """
 
-    __slots__ = ("_at", "_before", "_contract", "_held", "_lock", "_mode", "_name", "_rules", "_trace")
+    __slots__ = ("_at", "_before", "_contract", "_held", "_lock", "_mode", "_name", "_trace")
 
     def __init__(self, contract: str | Path | Contract, *, protocol: str | None = None, mode: Mode = "halt") -> None:
         if mode not in ("halt", "refuse"):
             raise UsageError(f"mode is `halt` or `refuse`, got {mode!r}")
         if not isinstance(contract, Contract):
             contract = compile_contract(contract)
+        stages = contract.stages(protocol)
         self._contract = contract
-        self._name = contract.protocol_name(protocol)
+        self._name = stages.name
         self._mode: Mode = mode
-        start = begin(contract, self._name)
-        self._at: Place = start.place
-        self._held: Holding = start.holding
-        self._rules: RuleNodes = start.rules
+        self._at: Place = stages.start
+        self._held: Holding = stages.registers
         self._trace: list[str] = []
         # Events before this monitor was restored; `None` if it has seen its session from the start.
         self._before: int | None = None
-        if type(self) is Monitor and contract.is_careful(self._name):
+        if stages.looks_at_data and type(self) is Monitor:
             from accord.monitor.careful import CarefulMonitor  # noqa: PLC0415 - it is made of this class
 
             self.__class__ = CarefulMonitor
@@ -146,33 +143,33 @@ class Monitor:
         Closing is final. Closing again gives the same answer.
         """
         while True:
-            situation = at, held, rules = self._situation()
+            situation = at, held = self._situation()
             after, verdict = self._end(situation)
             place = after.place
-            if self._at is at and self._held is held and self._rules is rules: self._at = place; return verdict  # fmt: skip  # noqa: E501, E701, E702
+            if self._at is at and self._held is held: self._at = place; return verdict  # fmt: skip  # noqa: E701, E702
 
     def reset(self) -> None:
         """Start a new session: first state, empty trace."""
-        at, held, rules = begin(self._contract, self._name)
+        at, held = begin(self._contract, self._name)
         trace: list[str] = []
-        self._at = at; self._held = held; self._rules = rules; self._trace = trace; self._before = None  # fmt: skip  # noqa: E702
+        self._at = at; self._held = held; self._trace = trace; self._before = None  # fmt: skip  # noqa: E702
 
     # -- questions -----------------------------------------------------------------------------------------------------
 
     def allowed(self) -> list[str]:
         """The words that are legal now, sorted; empty when halted, closed or at the end."""
         situation = self._situation()
-        return [] if is_over(situation.place) else list(allowed_words(situation))
+        return [] if is_over(situation.place) else list(situation.stage.allowed)
 
     @property
     def current_state(self) -> int | str:
         """The state the session is in, as `accord show` numbers it; a text where parts run side by side."""
-        return standing_of(self._at).number
+        return self._situation().standing.number
 
     @property
     def is_terminal(self) -> bool:
         """Whether the session may end here: the protocol allows it and no rule owes anything."""
-        return standing_of(self._at).complete and not any(node.owes for node in self._rules)
+        return self._situation().stage.complete
 
     @property
     def is_halted(self) -> bool:
@@ -276,7 +273,7 @@ class Monitor:
             contract = compile_contract(contract)
         situation, name, mode, events = snapshots.read(snapshot, contract, key)
         monitor = cls(contract, protocol=name, mode=mode)
-        monitor._at, monitor._held, monitor._rules = situation
+        monitor._at, monitor._held = situation
         monitor._before = events
         return monitor
 
@@ -286,9 +283,9 @@ class Monitor:
     # -- the slow path -------------------------------------------------------------------------------------------------
 
     def _situation(self) -> Situation:
-        """The session as it stands, all three parts of one moment."""
-        at, held, rules = self._at, self._held, self._rules  # INVARIANT: one line without a call, as for writing
-        return Situation(at, held, rules)
+        """The session as it stands, both parts of one moment."""
+        at, held = self._at, self._held  # INVARIANT: one line without a call, as for writing
+        return Situation(at, held)
 
     def _attempt(
         self,
@@ -300,14 +297,15 @@ class Monitor:
     ) -> Verdict:
         event = make_event(direction, label, payload, partner, by)
         word = event.word
-        entry = (word,)
         while True:
-            situation = at, held, rules = self._situation()
+            situation = at, held = self._situation()
             trace = self._trace
             place = len(trace)
             after, verdict = self._judge(situation, event, place)
-            there, holding, nodes = after
-            if self._at is at and self._held is held and self._rules is rules: self._trace += entry; self._at = there; self._held = holding; self._rules = nodes; break  # fmt: skip  # noqa: E501, E701, E702
+            there, holding = after
+            # A trace has few different words, so equal ones share their text; a refused one is found by its own.
+            entry = (intern(word),) if verdict is OK else (word,)
+            if self._at is at and self._held is held: self._trace += entry; self._at = there; self._held = holding; break  # fmt: skip  # noqa: E501, E701, E702
         if isinstance(verdict, Violation) and (place >= len(trace) or trace[place] is not word):
             return verdict.at_position((self._before or 0) + _index_by_identity(trace, word))
         return verdict

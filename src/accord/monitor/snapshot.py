@@ -22,7 +22,7 @@ from accord.monitor.holdings import (
     holding_from_json,
     holding_to_json,
 )
-from accord.monitor.step import Aside, Mode, Phase, Situation, place_at, standing_of
+from accord.monitor.step import Aside, Mode, Phase, Situation, place_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,7 +68,7 @@ def write(
 ) -> dict[str, Json]:
     """The snapshot of a session."""
     _check_key(key)
-    place, holding, rules = situation
+    place, holding = situation
     body: dict[str, Json] = {
         "format": FORMAT,
         "version": VERSION,
@@ -76,13 +76,13 @@ def write(
         "protocol": protocol,
         "mode": mode,
         "phase": place.phase if isinstance(place, Aside) else "running",
-        "configurations": [configuration_to_json(c) for c in standing_of(place).configurations],
+        "configurations": [configuration_to_json(c) for c in situation.standing.configurations],
         "events": events,
     }
     if holding:
         body["holding"] = holding_to_json(holding)
-    if rules:
-        body["rules"] = [[node.state.called, list(node.state.counts), node.state.extra] for node in rules]
+    if situation.rules:
+        body["rules"] = [[node.state.called, list(node.state.counts), node.state.extra] for node in situation.rules]
     return {**body, "checksum": _seal(encode(body), key)}
 
 
@@ -104,16 +104,17 @@ def read(
             f"the snapshot belongs to another contract: it was taken under {record.contract[:19]}…, "
             f"this one is {contract.digest[:19]}…"
         )
-    standings = contract.standings(record.protocol)
+    stages = contract.stages(record.protocol)
+    standings = stages.standings
     standing = standings.at(_configurations(record.configurations, standings))
     holding = holding_from_json(record.holding, standing)
-    rules = _rules(record.rules, contract)
+    stage = stages.at(standing, _rules(record.rules, contract))
     place: Place
     if record.phase in {"running", "puzzled"}:
-        place = place_at(standing, holding, rules, puzzled=record.phase == "puzzled")
+        place = place_at(stage, holding, puzzled=record.phase == "puzzled")
     else:
-        place = Aside(standing, record.phase)
-    return Situation(place, holding, rules), record.protocol, record.mode, record.events
+        place = Aside(stage, record.phase)
+    return Situation(place, holding), record.protocol, record.mode, record.events
 
 
 def _rules(states: list[tuple[int, list[int], int]], contract: Contract) -> RuleNodes:

@@ -1,9 +1,9 @@
 """One step of a session, as a pure function: where it was and what happens, to where it is and the verdict.
 
-A session's `Situation` is three things: its place, what it holds (registers), and the nodes of its rules. The place is
-a `Standing` of its machine if it is simply running; else it is `Aside`: halted, closed, waiting for a word that can be
-recognised, or on the alert because a rule must see whatever comes next. Both kinds of place offer `sends` and
-`receives`, so the monitor's fast path need not know which it has: what must be looked at more closely is not in there.
+A session's `Situation` is its place and what it holds (registers). The place is a `Stage` if it is simply running; else
+it is `Aside`: halted, closed, waiting for a word that can be recognised, or holding several possibilities. Both kinds
+of place offer `sends` and `receives`, so the monitor's fast path need not know which it has: what must be looked at
+more closely is not in there.
 """
 
 from __future__ import annotations
@@ -11,23 +11,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from accord.machine.standing import OpenStanding, Standing, TooManyConfigurationsError
+from accord.machine.stages import Stage
+from accord.machine.standing import OpenStanding, TooManyConfigurationsError
 from accord.machine.taking import Possibilities, Refused, Taken, take
 from accord.monitor.events import NO_PAYLOAD
-from accord.monitor.verdicts import (
-    CLOSING,
-    OK,
-    UNRECOGNIZED,
-    Blocked,
-    Refusal,
-    Unrecognized,
-    Violation,
-)
+from accord.monitor.refusals import Refusal
+from accord.monitor.verdicts import OK, UNRECOGNIZED, Blocked, Unrecognized, Violation
 
 if TYPE_CHECKING:
     from accord.machine.contract import Contract
     from accord.machine.rulebook import RuleNodes
-    from accord.machine.standing import GuardedLinks, Links, WatchedLinks
+    from accord.machine.stages import CarefulLinks, Links
+    from accord.machine.standing import Standing
     from accord.machine.taking import Holding
     from accord.monitor.events import Event
     from accord.monitor.verdicts import Verdict
@@ -39,12 +34,10 @@ __all__ = [
     "Place",
     "Situation",
     "Status",
-    "allowed_words",
     "begin",
     "close",
     "is_over",
     "place_at",
-    "standing_of",
     "status",
     "step",
 ]
@@ -59,23 +52,21 @@ CLOSED = Blocked("the session is closed")
 
 @dataclass(frozen=True, slots=True)
 class Aside:
-    """A place that is not simply a standing.
+    """A place that is not simply a stage.
 
-    `running`: something must look at the next event, so some links are missing. `puzzled`: the last word was not
-    recognised. `violated`: halted. `complete`, `incomplete`, `unrecognised`: closed, with that outcome.
+    `running`: each event must be looked at, so there are no links. `puzzled`: the last word was not recognised.
+    `violated`: halted. `complete`, `incomplete`, `unrecognised`: closed, with that outcome.
     """
 
-    standing: Standing
+    stage: Stage
     phase: Phase
     sends: Links = field(default_factory=dict)
     receives: Links = field(default_factory=dict)
-    watched_sends: WatchedLinks = field(default_factory=dict)
-    watched_receives: WatchedLinks = field(default_factory=dict)
-    guarded_sends: GuardedLinks = field(default_factory=dict)
-    guarded_receives: GuardedLinks = field(default_factory=dict)
+    careful_sends: CarefulLinks = field(default_factory=dict)
+    careful_receives: CarefulLinks = field(default_factory=dict)
 
 
-Place = Standing | Aside
+Place = Stage | Aside
 
 
 class Situation(NamedTuple):
@@ -83,31 +74,39 @@ class Situation(NamedTuple):
 
     place: Place
     holding: Holding
-    rules: RuleNodes
+
+    @property
+    def stage(self) -> Stage:
+        """Where it is with protocol and rules, whatever else is the matter."""
+        return self.place if isinstance(self.place, Stage) else self.place.stage
+
+    @property
+    def standing(self) -> Standing:
+        """Where it stands with its protocol."""
+        return self.stage.standing
+
+    @property
+    def rules(self) -> RuleNodes:
+        """The state of each rule."""
+        return self.stage.rules
 
 
 def begin(contract: Contract, protocol: str | None) -> Situation:
     """A session that has just begun."""
-    standings = contract.standings(protocol)
-    return Situation(standings.start, standings.registers, contract.rules.start)
+    stages = contract.stages(protocol)
+    return Situation(stages.start, stages.registers)
 
 
-def standing_of(place: Place) -> Standing:
-    """Where the protocol stands, whatever else is the matter."""
-    return place if isinstance(place, Standing) else place.standing
+def place_at(stage: Stage, holding: Holding, *, puzzled: bool = False) -> Place:
+    """The place of a running session.
 
-
-def place_at(standing: Standing, holding: Holding, rules: RuleNodes, *, puzzled: bool = False) -> Place:
-    """The place of a running session: its standing, or one without links if something has to look at the next event.
-
-    INVARIANT: a link leads to a plain standing. So a session on the alert has no links at all, in neither direction:
-    following one would end the alert. A session that holds several possibilities has none either: each of them moves by
-    itself.
+    INVARIANT: a link leads to a stage and leaves what is held alone. So a session that holds several possibilities has
+    none: each of them moves by itself.
     """
     phase: Phase = "puzzled" if puzzled else "running"
-    if isinstance(holding, Possibilities) or any(node.armed("!") or node.armed("?") for node in rules):
-        return Aside(standing, phase)
-    return Aside(standing, phase, standing.sends, standing.receives) if puzzled else standing
+    if isinstance(holding, Possibilities):
+        return Aside(stage, phase)
+    return Aside(stage, phase, stage.sends, stage.receives) if puzzled else stage
 
 
 def is_over(place: Place) -> bool:
@@ -120,26 +119,7 @@ def status(situation: Situation) -> Status:
     place = situation.place
     if isinstance(place, Aside) and is_over(place):
         return place.phase  # type: ignore[return-value] # the two others are excluded
-    return "complete" if _is_complete(situation) else "running"
-
-
-def _is_complete(situation: Situation) -> bool:
-    return standing_of(situation.place).complete and not any(node.owes for node in situation.rules)
-
-
-def allowed_words(situation: Situation) -> tuple[str, ...]:
-    """The words that are legal now, sorted: what the protocol allows and no rule is certain to refuse."""
-    standing = standing_of(situation.place)
-    if not situation.rules or isinstance(standing, OpenStanding):
-        return standing.allowed
-    book = situation.rules[0].machine.book
-    return tuple(
-        sorted(
-            symbol.word
-            for symbol in standing.symbols
-            if not isinstance(book.imagine(situation.rules, symbol, helpful=False), int)
-        )
-    )
+    return "complete" if situation.stage.complete else "running"
 
 
 def step(situation: Situation, event: Event, mode: Mode, position: int | None = None) -> tuple[Situation, Verdict]:
@@ -147,37 +127,39 @@ def step(situation: Situation, event: Event, mode: Mode, position: int | None = 
 
     Raises `UsageError` if the event leaves open which partner it is with, or holds what is no payload.
     """
-    place, holding, rules = situation
+    place, holding = situation
     if is_over(place):
         return situation, HALTED if status(situation) == "violated" else CLOSED
-    standing = standing_of(place)
-    if event.label == UNRECOGNIZED and not _is_named(situation, event):
-        direction: Literal["send", "receive"] = "send" if event.direction == "!" else "receive"
-        puzzled = situation._replace(place=place_at(standing, holding, rules, puzzled=True))
-        return puzzled, Unrecognized(allowed_words(situation), direction)
-    taken = _take(standing, holding, event)
+    stage = situation.stage
+    direction, label, partner, payload, by = event
+    if label == UNRECOGNIZED and not _is_named(stage, event):
+        told: Literal["send", "receive"] = "send" if direction == "!" else "receive"
+        return Situation(place_at(stage, holding, puzzled=True), holding), Unrecognized(stage.allowed, told)
+    taken = _take(stage.standing, holding, event)
     if isinstance(taken, Refused):
-        return _refuse(situation, Refusal(situation, _bare(event), taken.reasons), mode, position)
-    after = rules
-    if rules:
-        result = rules[0].machine.book.advance(rules, event.direction, event.label, event.payload, event.by)
-        if isinstance(result, int):
-            fits = rules[0].machine.book.fits(rules, event.direction, event.label, event.payload, event.by)
-            reasons = rules[result].machine.why_undecided(fits[result], event.payload)
-            refusal = Refusal(situation, _bare(event), reasons, rules[result], fits)
-            return _refuse(situation, refusal, mode, position)
-        after = result
-    return Situation(place_at(taken.standing, taken.holding, after), taken.holding, after), OK
+        return _refuse(situation, Refusal(stage, _bare(event), taken.reasons), mode, position)
+    book = stage.stages.book
+    nodes = book.advance(stage.rules, direction, label, payload, by)
+    if isinstance(nodes, int):
+        rule = stage.rules[nodes]
+        fits = book.fits(stage.rules, direction, label, payload, by)
+        reasons = rule.machine.why_undecided(fits[nodes], payload)
+        return _refuse(situation, Refusal(stage, _bare(event), reasons, rule, fits), mode, position)
+    after = stage.stages.at(taken.standing, nodes)
+    if taken.plain and partner is None:
+        stage.remember(direction, label, after)
+    elif partner is None and not isinstance(holding, Possibilities):
+        stage.remember_options(direction, label)
+    return Situation(place_at(after, taken.holding), taken.holding), OK
 
 
-def _is_named(situation: Situation, event: Event) -> bool:
+def _is_named(stage: Stage, event: Event) -> bool:
     """Whether a branch that is open now, or a rule, has a message of this label."""
-    rules, standing = situation.rules, standing_of(situation.place)
-    if rules and event.label in rules[0].machine.book.labels:
+    if event.label in stage.stages.book.labels:
         return True
-    if isinstance(standing, OpenStanding):
+    if isinstance(stage.standing, OpenStanding):
         return False
-    return bool(standing.matching(event.direction, event.label, event.partner))
+    return bool(stage.standing.matching(event.direction, event.label, event.partner))
 
 
 def _bare(event: Event) -> Event:
@@ -193,40 +175,23 @@ def _take(standing: Standing, holding: Holding, event: Event) -> Taken | Refused
 
 
 def _refuse(situation: Situation, refusal: Refusal, mode: Mode, position: int | None) -> tuple[Situation, Verdict]:
-    verdict = violation(refusal, position)
+    verdict = Violation.of(refusal, position)
     if mode == "refuse":
         return situation, verdict
-    return situation._replace(place=Aside(standing_of(situation.place), "violated")), verdict
+    return situation._replace(place=Aside(refusal.stage, "violated")), verdict
 
 
 def close(situation: Situation, position: int | None = None) -> tuple[Situation, Verdict]:
     """A session that is told that nothing more will come; closing is final in both modes."""
-    place = situation.place
-    standing = standing_of(place)
+    place, stage = situation.place, situation.stage
     if isinstance(place, Aside):
         if place.phase == "violated":
             return situation, HALTED
         if place.phase in {"puzzled", "unrecognised"}:
-            closed = situation._replace(place=Aside(standing, "unrecognised"))
-            return closed, Unrecognized(allowed_words(situation), "receive")
-    if _is_complete(situation):
-        return situation._replace(place=Aside(standing, "complete")), OK
-    owing = next((node for node in situation.rules if node.owes), None) if standing.complete else None
-    verdict = violation(Refusal(situation, None, rule=owing), position)
-    return situation._replace(place=Aside(standing, "incomplete")), verdict
-
-
-def violation(refusal: Refusal, position: int | None) -> Violation:
-    """A refusal as the caller sees it."""
-    standing = standing_of(refusal.situation.place)
-    name = standing.standings.machine.name
-    protocol = f"protocol {name}" if name else "protocol"
-    return Violation(
-        allowed_words(refusal.situation),
-        CLOSING if refusal.event is None else refusal.event.word,
-        contract=name or "",
-        clause=protocol if refusal.rule is None else f'rule "{refusal.rule.machine.rule.name}"',
-        state=standing.number,
-        position=position,
-        _refusal=refusal,
-    )
+            closed = situation._replace(place=Aside(stage, "unrecognised"))
+            return closed, Unrecognized(stage.allowed, "receive")
+    if stage.complete:
+        return situation._replace(place=Aside(stage, "complete")), OK
+    owing = next((node for node in stage.rules if node.owes), None) if stage.standing.complete else None
+    verdict = Violation.of(Refusal(stage, None, rule=owing), position)
+    return situation._replace(place=Aside(stage, "incomplete")), verdict

@@ -6,16 +6,13 @@ violation with the same two facts, wherever it happened.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from accord.machine.paths import Fits
-    from accord.machine.rules import RuleNode
-    from accord.monitor.events import Event
-    from accord.monitor.step import Situation
+    from accord.monitor.refusals import Refusal
 
 __all__ = [
     "CLOSING",
@@ -23,7 +20,6 @@ __all__ = [
     "UNRECOGNIZED",
     "Blocked",
     "Ok",
-    "Refusal",
     "Unrecognized",
     "Verdict",
     "Violation",
@@ -59,18 +55,25 @@ class Blocked:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
-    """Where and why an event was refused: what a violation explains itself from.
+class _Stated:
+    """What a violation says of itself if no monitor found it; the same as a `Refusal` tells."""
 
-    `event` is `None` for closing; `rule` is the rule that refused, `None` if the protocol did; `reasons` say why, where
-    the label was right and the data was not; `fits` says which patterns of the rules the event fitted.
-    """
+    expected: tuple[str, ...]
+    got: str
+    contract: str
+    clause: str
+    role: str | None
+    state: int | str | None
+    explanation: str
 
-    situation: Situation
-    event: Event | None
-    reasons: tuple[str, ...] = ()
-    rule: RuleNode | None = None
-    fits: Fits | None = None
+
+_Facts: TypeAlias = "_Stated | Refusal"
+
+
+def _plainly(expected: tuple[str, ...], got: str) -> str:
+    from accord.monitor.explain import list_words  # noqa: PLC0415 - loaded when somebody asks
+
+    return f"{list_words([got])} is not allowed now; allowed is {list_words(expected) or 'nothing'}."
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False, eq=False)
@@ -83,14 +86,8 @@ class Violation:
     has roles.
     """
 
-    _expected: tuple[str, ...]
-    got: str
-    contract: str
-    clause: str
-    role: str | None
-    state: int | str | None
+    _facts: _Facts
     position: int | None
-    _refusal: Refusal | str | None = field(default=None)
 
     def __init__(
         self,
@@ -102,22 +99,49 @@ class Violation:
         role: str | None = None,
         state: int | str | None = None,
         position: int | None = None,
-        _refusal: Refusal | str | None = None,
     ) -> None:
-        write = object.__setattr__
-        write(self, "_expected", tuple(expected))
-        write(self, "got", got)
-        write(self, "contract", contract)
-        write(self, "clause", clause)
-        write(self, "role", role)
-        write(self, "state", state)
-        write(self, "position", position)
-        write(self, "_refusal", _refusal)
+        words = tuple(expected)
+        facts = _Stated(words, got, contract, clause, role, state, _plainly(words, got))
+        object.__setattr__(self, "_facts", facts)
+        object.__setattr__(self, "position", position)
+
+    @classmethod
+    def of(cls, facts: _Facts, position: int | None) -> Violation:
+        """The violation with these facts, at that place of the trace."""
+        violation = cls.__new__(cls)
+        object.__setattr__(violation, "_facts", facts)
+        object.__setattr__(violation, "position", position)
+        return violation
 
     @property
     def expected(self) -> list[str]:
         """The words that were legal, sorted; a list of your own."""
-        return list(self._expected)
+        return list(self._facts.expected)
+
+    @property
+    def got(self) -> str:
+        """What happened; `end` if the session was closed too early."""
+        return self._facts.got
+
+    @property
+    def contract(self) -> str:
+        """The name of the protocol, empty if it has none."""
+        return self._facts.contract
+
+    @property
+    def clause(self) -> str:
+        """What in the contract refused."""
+        return self._facts.clause
+
+    @property
+    def role(self) -> str | None:
+        """The role that broke the contract, where the contract has roles."""
+        return self._facts.role
+
+    @property
+    def state(self) -> int | str | None:
+        """Where the session stood."""
+        return self._facts.state
 
     def __repr__(self) -> str:
         return f"Violation(expected={self.expected!r}, got={self.got!r})"
@@ -125,36 +149,25 @@ class Violation:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Violation):
             return NotImplemented
-        return (self._expected, self.got) == (other._expected, other.got)
+        return (self._facts.expected, self.got) == (other._facts.expected, other.got)
 
     def __hash__(self) -> int:
-        return hash((self._expected, self.got))
+        return hash((self._facts.expected, self.got))
 
     def __reduce__(self) -> tuple[object, ...]:
-        facts = (self.contract, self.clause, self.role, self.state, self.position)
-        return _rebuild, (self._expected, self.got, facts, self.explain())
+        facts = self._facts
+        stated = _Stated(
+            facts.expected, facts.got, facts.contract, facts.clause, facts.role, facts.state, facts.explanation
+        )
+        return Violation.of, (stated, self.position)
 
     def at_position(self, position: int) -> Violation:
         """The same violation at that place of the trace."""
-        return Violation(
-            self._expected,
-            self.got,
-            contract=self.contract,
-            clause=self.clause,
-            role=self.role,
-            state=self.state,
-            position=position,
-            _refusal=self._refusal,
-        )
+        return Violation.of(self._facts, position)
 
     def explain(self) -> str:
         """A sentence fit to be read back to a model: what is wrong and the shortest way to do it right."""
-        from accord.monitor.explain import explain, list_words  # noqa: PLC0415 - loaded when somebody asks
-
-        refusal = self._refusal
-        if refusal is None:
-            return f"{list_words([self.got])} is not allowed now; allowed is {list_words(self._expected) or 'nothing'}."
-        return refusal if isinstance(refusal, str) else explain(refusal)
+        return self._facts.explanation
 
     def to_dict(self) -> dict[str, object]:
         """Everything it knows, as plain values."""
@@ -168,25 +181,6 @@ class Violation:
             "position": self.position,
             "explanation": self.explain(),
         }
-
-
-def _rebuild(
-    expected: tuple[str, ...],
-    got: str,
-    facts: tuple[str, str, str | None, int | str | None, int | None],
-    explanation: str,
-) -> Violation:
-    contract, clause, role, state, position = facts
-    return Violation(
-        expected,
-        got,
-        contract=contract,
-        clause=clause,
-        role=role,
-        state=state,
-        position=position,
-        _refusal=explanation,
-    )
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)

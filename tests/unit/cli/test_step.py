@@ -112,7 +112,7 @@ def test_a_partner_that_must_be_named():
 
 def test_parts_side_by_side_occupy_several_states():
     contract = compile_contract("(!a.?b | !c.?d).!e.end")
-    assert occupied(contract.standings().start) == {1, 2}
+    assert occupied(begin(contract, None)) == {1, 2}
 
 
 def test_events_are_typed_with_payload_and_person():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from accord.diagnostics import Diagnostic, Note
 from accord.diagnostics.visible import clip
 from accord.language.checks.overlap import NOT_DECIDED, example_payload
-from accord.language.clauses import Guard
+from accord.language.clauses import Guard, Register
 from accord.language.labels import print_word
 from accord.language.tree import Action, Choice, End, first_step
 
@@ -64,18 +64,36 @@ def _confusable(head: Action, rival: Action, source: Source) -> Diagnostic | Non
     if not any(guarded):
         return _twice(word, head, rival, source)
     example = example_payload([*rival.clauses, *head.clauses])
-    if example is None or example == NOT_DECIDED:
+    if example is None:
         return None
-    shown = clip(json.dumps(example, ensure_ascii=False), 200)
+    if example != NOT_DECIDED:
+        shown = clip(json.dumps(example, ensure_ascii=False), 200)
+        how = f"both take the payload {shown}"
+    elif _implies(head, rival) or _implies(rival, head):
+        how = "one of them takes whatever the other takes"
+    else:
+        return None
     return Diagnostic(
         "E042",
         f"the guards of two branches `{word}` can hold together",
         source,
         head.span,
         label="which branch is meant cannot be told",
-        help=f"both take the payload {shown}; make the guards exclude each other",
+        help=f"{how}; make the guards exclude each other",
         notes=(Note(rival.span, "the other branch"),),
     )
+
+
+def _implies(narrow: Action, wide: Action) -> bool:
+    """Whether what fits the one fits the other, because it asks for the same and more."""
+    if narrow.clauses == wide.clauses:
+        return True
+    clauses = (*narrow.clauses, *wide.clauses)
+    written = {clause.register for clause in clauses if not isinstance(clause, Guard)}
+    guards = [clause for clause in wide.clauses if isinstance(clause, Guard)]
+    # A register that one of the branches writes is not the same to both.
+    unlike = any(isinstance(g.operand, Register) and g.operand.name in written for g in guards)
+    return not unlike and set(guards) <= set(narrow.clauses)
 
 
 def _twice(word: str, again: Action | End, first: Action | End, source: Source) -> Diagnostic:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from accord.language.clauses import Guard, Register, Value
 from accord.language.patterns import PatternError, compile_pattern
-from accord.language.values import Frozen, freeze, holds, thaw
+from accord.language.values import Frozen, comparison, freeze, thaw
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -75,7 +75,7 @@ def _registers_contradict(guards: list[Guard], written: set[str]) -> bool:
 
 def _holds(guard: Guard, value: Frozen) -> bool:
     assert isinstance(guard.operand, Value)  # noqa: S101 - only literals come here
-    return holds(value, guard.operator, freeze(guard.operand.scalar)) is True
+    return comparison(guard.operator)(value, freeze(guard.operand.scalar)) is True
 
 
 def _finds(guard: Guard, value: Frozen) -> bool:
