@@ -48,7 +48,7 @@ UNBOUND = _Unbound()
 Held: TypeAlias = "Frozen | _Unbound | Collection"
 Registers: TypeAlias = "tuple[Held, ...]"
 Check: TypeAlias = "Callable[[Any, str | None, Registers], Registers | None]"
-"""Takes the payload, who is responsible, and the registers. It may raise for what is no mapping."""
+"""Takes the payload, who is responsible, and the registers. The payload is a `dict`; it may raise for anything else."""
 
 
 def compile_check(symbol: Symbol, places: dict[str, int], most: int) -> Check:
@@ -127,16 +127,25 @@ def compile_guard(guard: Guard) -> Callable[[Mapping[str, object]], bool | None]
 
 
 def _equal_to_register(path: Path, place: int) -> Check:
-    only = _only(path)
+    if len(path) > 1:
+        return lambda payload, _by, held: _if_equal(lookup(payload, path), held, place)
+    field = path[0]
 
-    def check(payload: Mapping[str, object], _by: str | None, registers: Registers) -> Registers | None:
-        value = lookup(payload, path) if only is None else payload.get(only, MISSING)
+    def check(payload: dict[str, object], _by: str | None, registers: Registers) -> Registers | None:
+        try:
+            value = payload[field]
+        except KeyError:
+            return None
         if type(value) is str:  # by far the most frequent case
             return registers if value == registers[place] else None
-        # Neither of `MISSING` and `UNBOUND` equals anything that can be held.
-        return registers if value is not MISSING and freeze(value) == registers[place] else None
+        return _if_equal(value, registers, place)
 
     return check
+
+
+def _if_equal(value: object, registers: Registers, place: int) -> Registers | None:
+    # Neither of `MISSING` and `UNBOUND` equals anything that can be held.
+    return registers if value is not MISSING and freeze(value) == registers[place] else None
 
 
 def _against_register(guard: Guard, place: int) -> Check:
@@ -157,17 +166,22 @@ def _against_register(guard: Guard, place: int) -> Check:
 
 
 def _binding(path: Path, place: int, *, alone: bool) -> Check:
-    only = _only(path)
+    field = path[0]
+    if len(path) > 1 or not alone:
+        return lambda payload, _by, held: _with_value(lookup(payload, path), held, place)
 
-    def keep(payload: Mapping[str, object], _by: str | None, registers: Registers) -> Registers | None:
-        value = lookup(payload, path) if only is None else payload.get(only, MISSING)
-        if type(value) is not str:
-            if value is MISSING:
-                return None
-            value = freeze(value)
-        return (value,) if alone else (*registers[:place], value, *registers[place + 1 :])
+    def keep(payload: dict[str, object], _by: str | None, registers: Registers) -> Registers | None:
+        try:
+            value = payload[field]
+        except KeyError:
+            return None
+        return (value,) if type(value) is str else _with_value(value, registers, place)
 
     return keep
+
+
+def _with_value(value: object, registers: Registers, place: int) -> Registers | None:
+    return None if value is MISSING else (*registers[:place], freeze(value), *registers[place + 1 :])
 
 
 def _collecting(path: Path, place: int, most: int) -> Check:

@@ -48,9 +48,19 @@ def make_event(direction: Direction, label: object, payload: object, partner: ob
         raise UsageError(f"`by` names the person who made the step, got {by!r}")
     if payload is None:
         payload = NO_PAYLOAD
-    elif not isinstance(payload, Mapping):
-        raise UsageError(f"a payload is a mapping (such as a `dict`), got `{type(payload).__name__}`")
+    elif type(payload) is not dict:
+        payload = _as_dict(payload)
     return Event(direction, normalise(label), partner and normalise(partner), payload, by)
+
+
+def _as_dict(payload: object) -> dict[str, object]:
+    """A plain copy of any mapping: one of an unusual class could change when it is read."""
+    if not isinstance(payload, Mapping):
+        raise UsageError(f"a payload is a mapping (such as a `dict`), got `{type(payload).__name__}`")
+    try:
+        return {key: payload[key] for key in payload}
+    except Exception as error:
+        raise UsageError(f"the payload of class `{type(payload).__name__}` cannot be read: {error!r}") from error
 
 
 _QUOTED = r'"(?:[^"\\]|\\.)*+"'

@@ -86,15 +86,36 @@ class Liar(dict):
         raise RuntimeError("boo")
 
 
-@pytest.mark.parametrize("contract", ["!a(x == 1)", "!a(x.y == 1)", 'rule "r" { at most 3 a(x == 1) }'])
+class Broken(Liar):
+    def __getitem__(self, key):
+        raise RuntimeError("boo")
+
+
+CONTRACTS = ["!a(x == 1)", "!a(x.y == 1)", 'rule "r" { at most 3 a(x == 1) }']
+
+
+@pytest.mark.parametrize("contract", CONTRACTS)
+def test_a_payload_of_a_class_of_its_own_is_read_once(contract):
+    payload = Liar(x={"y": 1}) if "x.y" in contract else Liar(x=1)
+    assert Monitor(contract).send("a", payload) == OK
+
+
+@pytest.mark.parametrize("contract", CONTRACTS)
+def test_a_payload_that_cannot_be_read_is_no_payload(contract):
+    monitor = Monitor(contract, mode="refuse")
+    with pytest.raises(UsageError, match=r"`Broken` cannot be read: RuntimeError\('boo'\)"):
+        monitor.send("a", Broken(x=1))
+    assert monitor.trace == []
+
+
+@pytest.mark.parametrize("contract", ["!a(x.y == 1)", 'rule "r" { at most 3 a(x.y == 1) }'])
 def test_if_a_payload_fails_inside_the_answer_is_no(contract):
     monitor = Monitor(contract, mode="refuse")
-    verdict = monitor.send("a", Liar(x=1))
+    verdict = monitor.send("a", {"x": Liar(y=1)})
     assert isinstance(verdict, Blocked)
     assert "RuntimeError" in verdict.reason
     assert monitor.status in {"running", "complete"}
-    payload = {"x": {"y": 1}} if "x.y" in contract else {"x": 1}
-    assert monitor.send("a", payload) == OK
+    assert monitor.send("a", {"x": {"y": 1}}) == OK
 
 
 # -- what a field can be -----------------------------------------------------------------------------------------------
