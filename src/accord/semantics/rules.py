@@ -13,7 +13,18 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 from accord.language.clauses import Value
-from accord.language.rules import After, AfterForbid, AtMost, Before, Combination, Count, ForbidSequence, Happened, Not
+from accord.language.rules import (
+    After,
+    AfterForbid,
+    AtMost,
+    Before,
+    Combination,
+    Count,
+    ForbidSequence,
+    Happened,
+    Not,
+    Within,
+)
 from accord.language.tree import SEND
 from accord.semantics.data import Event, compare, freeze, happening, look_up
 
@@ -121,7 +132,7 @@ def forbids(body: RuleBody, history: History, event: Event) -> bool | None:
 def triggers(body: RuleBody) -> tuple[Pattern, ...]:
     """Everything that the rule restricts or counts."""
     match body:
-        case Before(trigger=trigger) | After(trigger=trigger):
+        case Before(trigger=trigger) | After(trigger=trigger) | Within(trigger=trigger):
             return (trigger,)
         case AfterForbid(trigger, forbidden):
             return (trigger, forbidden)
@@ -142,7 +153,7 @@ def is_wrong(body: RuleBody, history: History, event: Event) -> bool:
             earlier = where(trigger, history)
             since = earlier[-1] + 1 if each and earlier else 0
             return is_now(trigger) and not met(condition, history, since)
-        case After():
+        case After() | Within():
             return False
         case AfterForbid(trigger, forbidden):
             return is_now(forbidden) and where(trigger, history) != []
@@ -213,7 +224,7 @@ def alternatives(condition: Condition) -> Iterator[Pattern]:
 def names(rule: Rule, label: str) -> bool:
     """Whether a pattern of the rule has this label."""
     patterns = list(triggers(rule.body))
-    if isinstance(rule.body, Before | After):
+    if isinstance(rule.body, Before | After | Within):
         patterns += named_in(rule.body.condition)
     return any(pattern.label == label for pattern in patterns)
 

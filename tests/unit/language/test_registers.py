@@ -103,7 +103,7 @@ def test_what_some_way_binds_is_never_reported(health):
     for _ in range(3000):
         body = make.protocol()
         source = Source(print_protocol(body))
-        if has_interleaving(body) or not distinct(body) or check_binding(body, source):
+        if " within " in source.text or has_interleaving(body) or not distinct(body) or check_binding(body, source):
             continue
         looked_at += 1
         unbound = {(a.label, a.clauses[i]) for a, i in reached_unbound(body)}
