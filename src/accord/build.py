@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING
 
 from accord.errors import UsageError
 from accord.language.clauses import Bind, Collect, Guard, Register, Value
+from accord.language.durations import DurationError, parse_duration
 from accord.language.labels import is_name, normalise
 from accord.language.rules import (
     After,
@@ -43,12 +44,14 @@ from accord.language.rules import (
     Not,
     Pattern,
     Rule,
+    Within,
 )
 from accord.language.tree import (
     RECEIVE,
     SEND,
     Action,
     Choice,
+    Deadline,
     Declaration,
     Document,
     End,
@@ -62,7 +65,7 @@ from accord.language.tree import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from accord.language.clauses import Clause, Operator, Scalar
+    from accord.language.clauses import Clause, Operator, Path, Scalar
     from accord.language.rules import RuleBody
     from accord.language.tree import Direction
 
@@ -78,6 +81,7 @@ __all__ = [
     "before_each",
     "choice",
     "contract",
+    "deadline",
     "end",
     "field",
     "forbid_adjacent",
@@ -94,6 +98,7 @@ __all__ = [
     "send",
     "side_by_side",
     "some_of",
+    "within",
 ]
 
 Literal_ = str | int | float | bool | list["Literal_"] | tuple["Literal_", ...] | None
@@ -104,9 +109,9 @@ def contract(*items: Declaration | Rule) -> Document:
     return Document(tuple(items))
 
 
-def protocol(name: str | None, *steps: Protocol) -> Declaration:
-    """`protocol Name = …`; a bare protocol has the name `None`."""
-    return Declaration(None if name is None else _name(name), sequence(steps))
+def protocol(name: str | None, *steps: Protocol, each: str | field | None = None) -> Declaration:
+    """`protocol Name = …`; a bare protocol has the name `None`. With `each` every value of that field has its own."""
+    return Declaration(None if name is None else _name(name), sequence(steps), each=_slice(each))
 
 
 # -- steps -------------------------------------------------------------------------------------------------------------
@@ -132,6 +137,15 @@ def side_by_side(*parts: Protocol | Iterable[Protocol]) -> Interleaving:
     return Interleaving(tuple(_steps(part) for part in parts))
 
 
+def deadline(step: Action | Choice, duration: str, *otherwise: Protocol) -> Deadline:
+    """`step within D else T`: if nothing has happened in time, the session goes on with `otherwise` instead."""
+    if not isinstance(step, Action | Choice):
+        raise UsageError(f"a deadline is about a message or a choice, got {step!r}")
+    if not otherwise:
+        raise UsageError("a deadline says what follows if it passes, for example `end`")
+    return Deadline(step, _milliseconds(duration), sequence(otherwise))
+
+
 def loop(name: str, *steps: Protocol) -> Recursion:
     """`rec Name. …`."""
     return Recursion(_name(name), sequence(steps))
@@ -155,6 +169,19 @@ def _action(
 ) -> Action:
     partner = None if partner is None else _name(partner)
     return Action(direction, _label(label), partner, clauses=clauses, gated=gated)
+
+
+def _milliseconds(duration: str) -> int:
+    if not isinstance(duration, str):
+        raise UsageError(f'a duration is a text such as "24h", got `{type(duration).__name__}`')
+    try:
+        return parse_duration(duration)
+    except DurationError as error:
+        raise UsageError(f"{error}; {error.help}") from None
+
+
+def _slice(each: str | field | None) -> Path | None:
+    return None if each is None else each.path if isinstance(each, field) else field(each).path
 
 
 def _name(name: str) -> str:
@@ -244,11 +271,11 @@ def _scalar(value: object) -> Scalar:
 # -- rules -------------------------------------------------------------------------------------------------------------
 
 
-def rule(name: str, body: RuleBody) -> Rule:
-    """`rule "name" { … }`."""
+def rule(name: str, body: RuleBody, *, each: str | field | None = None) -> Rule:
+    """`rule "name" { … }`; with `each` it holds for every value of that field by itself."""
     if not isinstance(name, str):
         raise UsageError(f"the name of a rule is a text, got `{type(name).__name__}`")
-    return Rule(name, body)
+    return Rule(name, body, each=_slice(each))
 
 
 def message(label: str, *guards: Guard, direction: Direction | None = None, by_human: bool = False) -> Pattern:
@@ -283,6 +310,11 @@ def after(trigger: _Message, require: _Condition) -> After:
 def after_each(trigger: _Message, require: _Condition) -> After:
     """`after each A require B`."""
     return After(_pattern(trigger), _condition(require), each=True)
+
+
+def within(duration: str, trigger: _Message, require: _Condition) -> Within:
+    """`within D after A require C`."""
+    return Within(_milliseconds(duration), _pattern(trigger), _condition(require))
 
 
 def after_forbid(trigger: _Message, forbidden: _Message) -> AfterForbid:

@@ -37,6 +37,8 @@ class Limits:
     """Computed places kept for reuse by all sessions of one protocol; one with many parts or rules counts as many."""
     set_members: int = 100_000
     """Values one set register may hold."""
+    instances: int = 1_000_000
+    """Instances of one sliced protocol or rule, finished ones included."""
     search: int = 20_000
     """Possibilities looked at when searching for the shortest way to make a refused action legal."""
 

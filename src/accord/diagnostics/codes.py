@@ -89,6 +89,14 @@ _TABLE = (
         "!a.end",
     ),
     Code(
+        "E018",
+        "duration is not valid",
+        "A duration is a whole number and its unit without a space between: `500ms`, `30s`, `15m`, `24h`, `7d`. It is "
+        "longer than nothing and at most 100000 days.",
+        "!Ask.?Answer within 1.5h else end",
+        "!Ask.?Answer within 90m else end",
+    ),
+    Code(
         "E020",
         "nothing is declared",
         "A contract, a declaration or a group needs at least one step. A session in which nothing happens is written "
@@ -157,6 +165,15 @@ _TABLE = (
         "!a.end",
     ),
     Code(
+        "E029",
+        "deadline is misplaced or incomplete",
+        "A deadline is written `within D else T`, behind a label with its clauses and its gate, or behind the closing "
+        "brace of a choice, which it then covers as a whole. T is what follows if nothing has happened in time: a "
+        "step, a choice, `end`, a recursion variable, or several steps in parentheses.",
+        "!Ask.?{Yes within 24h else end, No}.!Go.end",
+        "!Ask.?{Yes, No} within 24h else end.!Go.end",
+    ),
+    Code(
         "E040",
         "register is never bound",
         "A guard reads a register that no way through the protocol has bound before. The guard could never hold.",
@@ -208,6 +225,14 @@ _TABLE = (
         "?Approval by human",
     ),
     Code(
+        "E047",
+        "slice is misplaced or incomplete",
+        "`each field:` stands once, in front of a whole protocol or rule, and ends in a colon. There is then one "
+        "instance for every value of that field.",
+        "protocol Order = !open.each order_id: !create.end",
+        "protocol Order = each order_id: !create.end",
+    ),
+    Code(
         "E050",
         "rule is declared twice",
         "The rules of a contract have different names: a verdict names the rule that refused.",
@@ -242,6 +267,14 @@ _TABLE = (
         "`after each A require B` counts: as many Bs as As. So B is one message, or any of several.",
         'rule "r" { after each Question require Answer and Source }',
         'rule "r" { after each Question require any of [Answer, Apology] }',
+    ),
+    Code(
+        "E056",
+        "`within` requires that something does not happen",
+        "`within D after A require C` waits until C holds, so C is made of what happens: labels, `and`, `or`, `all "
+        "of`, `any of`, `N of` and `at least`. What must not happen is said by a rule of its own.",
+        'rule "r" { within 24h after Request require not Cancel }',
+        'rule "r" { after Request forbid Cancel }',
     ),
 )
 

@@ -6,12 +6,13 @@ import json
 from typing import TYPE_CHECKING
 
 from accord.language.clauses import Bind, Collect, Register
+from accord.language.durations import print_duration
 from accord.language.labels import RESERVED, is_name, normalise, print_label, print_word, quote
-from accord.language.rules import After, AfterForbid, AtMost, Before, Combination, Count, Happened, Not
+from accord.language.rules import After, AfterForbid, AtMost, Before, Combination, Count, Happened, Not, Within
 
 if TYPE_CHECKING:
     from accord.language.clauses import Clause, Path, Scalar
-    from accord.language.rules import Condition, Pattern, RuleBody
+    from accord.language.rules import Condition, Pattern, Rule, RuleBody
     from accord.language.tree import Action
 
 __all__ = [
@@ -20,8 +21,10 @@ __all__ = [
     "print_condition",
     "print_details",
     "print_pattern",
+    "print_rule",
     "print_rule_body",
     "print_scalar",
+    "print_slice",
 ]
 
 # Words that mean something in a condition, so a label of that name stands in quotes there.
@@ -93,8 +96,19 @@ def _combination(condition: Combination, inside: str) -> str:
     return f"{head} of [{', '.join(map(print_condition, condition.conditions))}]"
 
 
-def print_rule_body(body: RuleBody) -> tuple[str, ...]:
+def print_slice(each: Path) -> str:
+    """What stands in front of a sliced protocol or rule."""
+    return f"each {_path(each)}:"
+
+
+def print_rule(rule: Rule) -> tuple[str, ...]:
     """What stands between the braces of a rule, in the pieces between which a long one is broken."""
+    body = print_rule_body(rule.body)
+    return body if rule.each is None else (print_slice(rule.each), *body)
+
+
+def print_rule_body(body: RuleBody) -> tuple[str, ...]:
+    """A rule without its slice, in the same pieces."""
     if isinstance(body, Before | After):
         form = "before" if isinstance(body, Before) else "after"
         each = " each" if body.each else ""
@@ -103,6 +117,9 @@ def print_rule_body(body: RuleBody) -> tuple[str, ...]:
         return (f"after {print_pattern(body.trigger)}", f"forbid {print_pattern(body.forbidden)}")
     if isinstance(body, AtMost):
         return (f"at most {body.number} {print_pattern(body.pattern)}",)
+    if isinstance(body, Within):
+        head = f"within {print_duration(body.milliseconds)} after {print_pattern(body.trigger)}"
+        return (head, f"require {print_condition(body.condition)}")
     pieces = [f"forbid {print_pattern(body.patterns[0])}"]
     for adjacent, pattern in zip(body.adjacent, body.patterns[1:], strict=True):
         pieces.append(f"{'then' if adjacent else '...'} {print_pattern(pattern)}")

@@ -2,6 +2,9 @@
 
 Every node is an object whose `kind` says what it is. Places in the text and comments are left behind; everything else
 comes back exactly. Reading trusts nothing: what does not fit is a `UsageError` that says where, as a path from `$`.
+
+Version 2 added deadlines and slices. A contract is written in the oldest version that can hold it, so that whoever
+reads only that one still can.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 from accord.errors import UsageError
 from accord.language.clauses import OPERATORS, Bind, Clause, Collect, Guard, Register, Scalar, Value
+from accord.language.durations import LONGEST
 from accord.language.labels import is_name, normalise
 from accord.language.rules import (
     After,
@@ -24,10 +28,12 @@ from accord.language.rules import (
     Not,
     Pattern,
     Rule,
+    Within,
 )
 from accord.language.tree import (
     Action,
     Choice,
+    Deadline,
     Declaration,
     Document,
     End,
@@ -41,13 +47,14 @@ from accord.language.tree import (
 
 if TYPE_CHECKING:
     from accord.canonical import Json
+    from accord.language.clauses import Path
     from accord.language.rules import CombinationKind, RuleBody
     from accord.language.tree import Direction
 
 __all__ = ["clause_from_json", "clause_to_json", "document_from_json", "document_to_json"]
 
 FORMAT = "accord.contract"
-VERSION = 1
+OLDEST, VERSION = 1, 2
 _DEEPEST = 200
 
 
@@ -56,13 +63,31 @@ _DEEPEST = 200
 
 def document_to_json(document: Document) -> dict[str, Json]:
     """A contract as a JSON object."""
-    items: list[Json] = [
-        {"kind": "rule", "name": item.name, "body": _rule_to_json(item.body)}
-        if isinstance(item, Rule)
-        else {"kind": "protocol", "name": item.name, "body": _protocol_to_json(item.body)}
-        for item in document.items
-    ]
-    return {"format": FORMAT, "version": VERSION, "items": items}
+    items: list[Json] = [_item_to_json(item) for item in document.items]
+    return {"format": FORMAT, "version": _version_of(document), "items": items}
+
+
+def _version_of(document: Document) -> int:
+    """The oldest version that can hold a document."""
+    if any(item.each is not None for item in document.items):
+        return VERSION
+    if any(isinstance(rule.body, Within) for rule in document.rules):
+        return VERSION
+    todo = [declaration.body for declaration in document.declarations]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, Deadline):
+            return VERSION
+        todo += node.children()
+    return OLDEST
+
+
+def _item_to_json(item: Declaration | Rule) -> Json:
+    is_rule = isinstance(item, Rule)
+    written: dict[str, Json] = {"kind": "rule" if is_rule else "protocol", "name": item.name}
+    if item.each is not None:
+        written["each"] = list(item.each)
+    return {**written, "body": _rule_to_json(item.body) if isinstance(item, Rule) else _protocol_to_json(item.body)}
 
 
 def _protocol_to_json(protocol: Protocol, depth: int = 0) -> Json:
@@ -76,6 +101,13 @@ def _protocol_to_json(protocol: Protocol, depth: int = 0) -> Json:
         return {"kind": "jump", "to": protocol.name}
     if isinstance(protocol, Recursion):
         return {"kind": "loop", "name": protocol.variable, "body": _protocol_to_json(protocol.body, depth + 1)}
+    if isinstance(protocol, Deadline):
+        return {
+            "kind": "deadline",
+            "step": _protocol_to_json(protocol.body, depth + 1),
+            "milliseconds": protocol.milliseconds,
+            "else": _protocol_to_json(protocol.otherwise, depth + 1),
+        }
     inside: list[Json] = [_protocol_to_json(child, depth + 1) for child in protocol.children()]
     if isinstance(protocol, Sequence):
         return {"kind": "sequence", "steps": inside}
@@ -142,6 +174,13 @@ def _rule_to_json(body: RuleBody) -> Json:
             "trigger": _pattern_to_json(body.trigger),
             "require": _condition_to_json(body.condition),
         }
+    if isinstance(body, Within):
+        return {
+            "kind": "within",
+            "milliseconds": body.milliseconds,
+            "trigger": _pattern_to_json(body.trigger),
+            "require": _condition_to_json(body.condition),
+        }
     if isinstance(body, AfterForbid):
         return {
             "kind": "after forbid",
@@ -197,11 +236,23 @@ class _Reader:
             raise UsageError(f"expected a name, got {name!r} - at `{self.at}.{field}`")
         return normalise(name)
 
-    def number(self, name: str) -> int:
+    def number(self, name: str, least: int = 0, most: int = 1_000_000) -> int:
         number = cast("int", self.get(name, int, "a number"))
-        if not 0 <= number <= 1_000_000:
-            raise UsageError(f"expected a number up to 1000000, got {number} - at `{self.at}.{name}`")
+        if not least <= number <= most:
+            lower = f"from {least} " if least else ""
+            raise UsageError(f"expected a number {lower}up to {most}, got {number} - at `{self.at}.{name}`")
         return number
+
+    def milliseconds(self) -> int:
+        return self.number("milliseconds", 1, LONGEST)
+
+    def path(self, name: str, *, optional: bool = False) -> Path | None:
+        segments = self.many(name, optional=optional)
+        for segment, _ in segments:
+            if not isinstance(segment, str):
+                raise UsageError(f"a path is a list of texts - at `{self.at}.{name}`")
+            _check_text(segment, f"{self.at}.{name}")
+        return cast("Path", tuple(segment for segment, _ in segments)) or None
 
     def many(self, name: str, *, optional: bool = False, least: int = 1) -> list[tuple[object, str]]:
         values = self.get(name, list, "a list", optional=optional)
@@ -232,15 +283,19 @@ def document_from_json(value: object) -> Document:
     try:
         reader = _Reader(value, "$")
         found = (reader.text("format"), reader.number("version"))
-        if found != (FORMAT, VERSION):
-            raise UsageError(f"expected {FORMAT} version {VERSION}, found {found[0]} version {found[1]}")
+        if found[0] != FORMAT or not OLDEST <= found[1] <= VERSION:
+            wanted = f"{FORMAT} version {OLDEST} or {VERSION}"
+            raise UsageError(f"expected {wanted}, found {found[0]} version {found[1]}")
         items = [_item(item, at) for item, at in reader.many("items")]
         reader.done()
     except RecursionError:
         raise UsageError(f"nested deeper than {_DEEPEST} - at `$`") from None
     if any(not isinstance(item, Rule) and item.name is None for item in items) and len(items) > 1:
         raise UsageError("a protocol without a name stands alone - at `$.items`")
-    return Document(tuple(items))
+    document = Document(tuple(items))
+    if _version_of(document) > found[1]:
+        raise UsageError(f"version {found[1]} has neither deadlines nor slices - at `$.version`")
+    return document
 
 
 def _item(value: object, at: str) -> Declaration | Rule:
@@ -249,9 +304,10 @@ def _item(value: object, at: str) -> Declaration | Rule:
     body, inside = reader.inside("body")
     item: Declaration | Rule
     if kind == "rule":
-        item = Rule(reader.text("name"), _rule_from_json(body, inside))
+        item = Rule(reader.text("name"), _rule_from_json(body, inside), each=reader.path("each", optional=True))
     elif kind == "protocol":
-        item = Declaration(reader.name("name", optional=True), _protocol_from_json(body, inside))
+        protocol = _protocol_from_json(body, inside)
+        item = Declaration(reader.name("name", optional=True), protocol, each=reader.path("each", optional=True))
     else:
         raise UsageError(f"expected a protocol or a rule, got {kind!r} - at `{at}.kind`")
     reader.done()
@@ -281,12 +337,21 @@ def _protocol_from_json(value: object, at: str) -> Protocol:
             protocol = Choice(branches)
         except UsageError as error:
             raise UsageError(f"{error} - at `{at}`") from None
+    elif kind == "deadline":
+        protocol = _deadline_from_json(reader)
     elif kind == "interleaving":
         protocol = Interleaving(tuple(_protocol_from_json(*part) for part in reader.many("parts", least=2)))
     else:
         raise UsageError(f"unknown kind of protocol {kind!r} - at `{at}.kind`")
     reader.done()
     return protocol
+
+
+def _deadline_from_json(reader: _Reader) -> Deadline:
+    step = _protocol_from_json(*reader.inside("step"))
+    if not isinstance(step, Action | Choice):
+        raise UsageError(f"a deadline is about a message or a choice - at `{reader.at}.step`")
+    return Deadline(step, reader.milliseconds(), _protocol_from_json(*reader.inside("else")))
 
 
 def _check_text(text: str | None, at: str) -> None:
@@ -314,11 +379,7 @@ def clause_from_json(value: object, at: str = "$") -> Clause:
     """A clause from its JSON."""
     reader = _Reader(value, at)
     kind = reader.text("kind")
-    path = tuple(str(segment) for segment, _ in reader.many("path"))
-    for segment in path:
-        _check_text(segment, f"{at}.path")
-    if not all(isinstance(segment, str) for segment in cast("list[object]", reader.value["path"])):
-        raise UsageError(f"a path is a list of texts - at `{at}.path`")
+    path = cast("Path", reader.path("path"))
     clause: Clause
     if kind in {"bind", "collect"}:
         register = cast("str", reader.name("register"))
@@ -390,6 +451,9 @@ def _rule_from_json(value: object, at: str) -> RuleBody:
         trigger = _pattern_from_json(*reader.inside("trigger"))
         condition = _condition_from_json(*reader.inside("require"))
         body = Before(trigger, condition, each) if kind == "before" else After(trigger, condition, each)
+    elif kind == "within":
+        trigger = _pattern_from_json(*reader.inside("trigger"))
+        body = Within(reader.milliseconds(), trigger, _condition_from_json(*reader.inside("require")))
     elif kind == "after forbid":
         trigger = _pattern_from_json(*reader.inside("trigger"))
         body = AfterForbid(trigger, _pattern_from_json(*reader.inside("forbid")))

@@ -10,13 +10,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from accord.language.details import print_action, print_details, print_rule_body
+from accord.language.details import print_action, print_details, print_rule, print_slice
+from accord.language.durations import print_duration
 from accord.language.labels import print_label, quote
 from accord.language.layout import Break, Close, IfBroken, Note, Open, Piece, arrange
 from accord.language.rules import Rule
 from accord.language.tree import (
     Action,
     Choice,
+    Deadline,
     Document,
     End,
     Interleaving,
@@ -63,10 +65,10 @@ def print_document(document: Document, *, width: int = WIDTH) -> str:
         out += pieces.comments_before(item.span.start)
         if isinstance(item, Rule):
             out += pieces.rule(item)
-        elif item.name is None:
-            out += [Open(), *pieces.of(item.body), Close()]
         else:
-            out += [f"protocol {item.name} =", Open(INDENT), Break(" ")]
+            heading = [f"protocol {item.name} ="] if item.name is not None else []
+            heading += [print_slice(item.each)] if item.each is not None else []
+            out += [" ".join(heading), Open(INDENT), Break(" ")] if heading else [Open()]
             out += [*pieces.of(item.body), Close()]
     out += pieces.comments_before(len(document.source.text) + 1)
     return arrange(out, width) + "\n"
@@ -96,7 +98,7 @@ class _Pieces:
     def rule(self, rule: Rule) -> list[Piece]:
         out: list[Piece] = [f"rule {quote(rule.name)} {{", Open(INDENT)]
         out += self.comments_before(rule.body_start)
-        for text in print_rule_body(rule.body):
+        for text in print_rule(rule):
             out += [Break(" "), text]
         return [*out, *self.comments_before(rule.span.end), Break(" ", dedent=INDENT), "}", Close()]
 
@@ -119,6 +121,8 @@ class _Pieces:
                 out.append("end")
             elif isinstance(item, Choice):
                 todo += reversed(self.choice(item))
+            elif isinstance(item, Deadline):
+                todo += reversed(self.deadline(item))
             elif isinstance(item, Interleaving):
                 todo += reversed(self.interleaving(item))
             elif isinstance(item, Sequence | Recursion):
@@ -178,6 +182,25 @@ class _Pieces:
             if index < len(choice.branches) - 1:
                 out.append(",")
         return [*out, IfBroken(","), choice.span.end - 1, Break(dedent=INDENT), "}", Close()]
+
+    def deadline(self, deadline: Deadline) -> list[Piece | Protocol | int]:
+        """A timed step, and those behind its `else` at the same level.
+
+        Behind `else` stands one step, so whatever is more than one stands in parentheses there.
+        """
+        out: list[Piece | Protocol | int] = [Open()]
+        late: Protocol = deadline
+        while isinstance(late, Deadline):
+            timed, late = late, late.otherwise
+            out += [timed.body, f" within {print_duration(timed.milliseconds)}"]
+            # Next to a bracket, which is broken into lines itself, `else` stays where it is.
+            plain = isinstance(timed.body, Action) and isinstance(late, Action | Deadline | Variable | End)
+            out += [Break(" ", dedent=-INDENT) if plain else " ", "else ", late.span.start]
+        if isinstance(late, Sequence | Recursion):
+            out += ["(", Open(INDENT), Break(), late, Break(dedent=INDENT), Close(), ")"]
+        else:
+            out.append(late)
+        return [*out, Close()]
 
     def interleaving(self, interleaving: Interleaving) -> list[Piece | Protocol | int]:
         out: list[Piece | Protocol | int] = [interleaving.span.start, Open(INDENT), "("]

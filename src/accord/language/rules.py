@@ -1,6 +1,6 @@
 """The tree of a rule: what must hold over the whole history of a session.
 
-A rule looks only at the messages it names. Its body is one of five forms; conditions are about what has happened so
+A rule looks only at the messages it names. Its body is one of six forms; conditions are about what has happened so
 far.
 """
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from accord.diagnostics import Span
 
 if TYPE_CHECKING:
-    from accord.language.clauses import Guard
+    from accord.language.clauses import Guard, Path
     from accord.language.tree import Direction
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "Pattern",
     "Rule",
     "RuleBody",
+    "Within",
 ]
 
 NOWHERE = Span(0, 0)
@@ -130,15 +131,25 @@ class ForbidSequence:
     adjacent: tuple[bool, ...]
 
 
-RuleBody: TypeAlias = Before | After | AfterForbid | AtMost | ForbidSequence
+@dataclass(frozen=True, slots=True)
+class Within:
+    """`within D after A require C`: once A has happened, C must hold before the time is over."""
+
+    milliseconds: int
+    trigger: Pattern
+    condition: Condition
+
+
+RuleBody: TypeAlias = Before | After | AfterForbid | AtMost | ForbidSequence | Within
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`rule "name" { body }`."""
+    """`rule "name" { body }`; with `each`, every value at that path of the payloads has an instance of its own."""
 
     name: str
     body: RuleBody
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     name_span: Span = field(default=NOWHERE, compare=False, repr=False)
     body_start: int = field(default=0, compare=False, repr=False)
+    each: Path | None = None

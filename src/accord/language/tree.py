@@ -4,7 +4,8 @@ Nodes are frozen, know their place in the text (`span`, which plays no part in e
 form, which the constructors enforce:
 
 - a `Sequence` has at least two steps and none of them is a `Sequence`;
-- every branch of a `Choice` begins with an action or with `end`.
+- every branch of a `Choice` begins with an action or with `end`;
+- a `Deadline` stands around an action or a choice.
 
 There is no node for grouping: `(!a.?b).!c` is the sequence `!a.?b.!c`, and the printer puts parentheses where a loop
 does not stand last.
@@ -20,11 +21,12 @@ from typing import TYPE_CHECKING, Literal
 
 from accord.diagnostics import Source, Span
 from accord.errors import UsageError
+from accord.language.durations import LONGEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from accord.language.clauses import Clause
+    from accord.language.clauses import Clause, Path
     from accord.language.rules import Rule
 
 __all__ = [
@@ -34,6 +36,7 @@ __all__ = [
     "Action",
     "Choice",
     "Comment",
+    "Deadline",
     "Declaration",
     "Direction",
     "Document",
@@ -137,6 +140,34 @@ class Choice(_Node):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Deadline(_Node):
+    """`step within D else T`: if the time has passed and nothing has happened, the session goes on with T instead.
+
+    T falls through to what follows the step, like a branch.
+    """
+
+    body: Action | Choice
+    milliseconds: int
+    otherwise: Protocol
+    span: Span = NOWHERE
+    _hash: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.body, Action | Choice):
+            raise UsageError(f"a deadline is about a message or a choice, got {self.body!r}")
+        if type(self.milliseconds) is not int or not 0 < self.milliseconds <= LONGEST:
+            raise UsageError(f"a deadline is 1 to {LONGEST} milliseconds away, got {self.milliseconds!r}")
+        _Node.__post_init__(self)
+
+    def _scalars(self) -> tuple[object, ...]:
+        return (self.milliseconds,)
+
+    def children(self) -> tuple[Protocol, ...]:
+        """The timed step, and what follows if it is late."""
+        return (self.body, self.otherwise)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Sequence(_Node):
     """Steps one after the other. Made by `sequence`, which keeps the normal form."""
 
@@ -210,7 +241,7 @@ class End(_Node):
     _hash: int = field(init=False)
 
 
-Protocol = Action | Choice | Sequence | Interleaving | Recursion | Variable | End
+Protocol = Action | Choice | Deadline | Sequence | Interleaving | Recursion | Variable | End
 
 
 def sequence(steps: Iterable[Protocol]) -> Protocol:
@@ -249,12 +280,16 @@ class Comment:
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """`protocol Name = …`; the name is `None` for a bare protocol."""
+    """`protocol Name = …`; the name is `None` for a bare protocol.
+
+    With `each` it is sliced: every value at that path of the payloads has an instance of its own.
+    """
 
     name: str | None
     body: Protocol
     span: Span = field(default=NOWHERE, compare=False)
     name_span: Span = field(default=NOWHERE, compare=False)
+    each: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)

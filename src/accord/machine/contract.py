@@ -19,7 +19,8 @@ from accord.errors import ContractError, UsageError
 from accord.language import examine, print_document
 from accord.language.interchange import document_from_json, document_to_json
 from accord.language.labels import normalise
-from accord.language.tree import Document
+from accord.language.rules import Within
+from accord.language.tree import Deadline, Document
 from accord.limits import DEFAULT_LIMITS, Limits
 from accord.machine.compiler import compile_declaration
 from accord.machine.identity import machine_digest
@@ -30,6 +31,7 @@ from accord.machine.tables import END_STATE, Machine
 
 if TYPE_CHECKING:
     from accord.canonical import Json
+    from accord.language.tree import Protocol
 
 __all__ = ["Contract", "compile_contract", "compile_document", "decode_source", "load_contract", "read_source"]
 
@@ -134,11 +136,26 @@ def _recompile(document: Document, limits: Limits) -> Contract:
 
 def compile_document(document: Document, limits: Limits = DEFAULT_LIMITS) -> Contract:
     """A checked tree, compiled."""
+    _refuse_what_is_not_compiled(document)
     machines = {
         declaration.name: compile_declaration(declaration, document.source, limits)
         for declaration in document.declarations
     }
     return Contract(document, machines, RuleBook(document.rules, limits), limits)
+
+
+def _refuse_what_is_not_compiled(document: Document) -> None:
+    """Nothing a contract says is ever ignored: what the machine cannot do yet is an error."""
+    todo: list[Protocol] = [declaration.body for declaration in document.declarations]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, Deadline):
+            raise UsageError("deadlines are not supported yet")
+        todo += node.children()
+    if any(isinstance(rule.body, Within) for rule in document.rules):
+        raise UsageError("deadlines are not supported yet")
+    if any(item.each is not None for item in document.items):
+        raise UsageError("slices are not supported yet")
 
 
 def compile_contract(

@@ -10,8 +10,9 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, NamedTuple
 
 from accord.diagnostics.visible import clip
+from accord.errors import InternalError
 from accord.language.details import print_pattern
-from accord.language.rules import After, AfterForbid, AtMost, Before, Combination, Count, Happened, Not
+from accord.language.rules import After, AfterForbid, AtMost, Before, Combination, Count, Happened, Not, Within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -265,4 +266,6 @@ def form_of(machine: RuleMachine, body: RuleBody) -> Form:
         return _AfterForbidForm(machine, body)
     if isinstance(body, AtMost):
         return _AtMostForm(machine, body)
+    if isinstance(body, Within):
+        raise InternalError("a rule with a deadline reached the machine")
     return _SequenceForm(machine, body.patterns, body.adjacent)

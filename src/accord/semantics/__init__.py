@@ -4,10 +4,10 @@ The product runs compiled machines. This package runs the tree itself, as litera
 is never optimised. Only tests import it: they put the same questions to both engines and compare
 the answers, so the two share the tree and nothing else.
 
-Theory of operation. A *place* is what is left to do, as a stack: the top is next. Four kinds of
-thing lie on it: tree nodes still to run; a marker that everything above belongs to the body of a
-loop; an interleaving under way, which holds one such stack for each part; and, when nothing lies
-there at all, the end. The stack is the continuation and the environment in one:
+Theory of operation. A *place* is what is left to do, as a stack: the top is next. On it lie tree
+nodes still to run; markers that everything above belongs to the body of a loop; a timed step whose
+clock runs; an interleaving under way, which holds one such stack for each part. When nothing lies
+there at all, it is the end. The stack is the continuation and the environment in one:
 
 - a branch that says nothing more falls through, because what follows the choice lies beneath it;
 - a recursion variable pops to the nearest marker of its name, so inner loops shadow outer ones,
@@ -15,9 +15,15 @@ there at all, the end. The stack is the continuation and the environment in one:
 - `end` empties the stack. A part has a stack of its own, so in a part it ends only the part, and
   a variable cannot see a loop outside.
 
-A place *unfolds*, without an event, into the places it amounts to (a choice into its branches, a
-loop into its body), and an action on top *takes* an event. An interleaving takes any event that one
-of its parts takes, and unfolds into what follows it once every part may end.
+One *settles* at a place: as long as no event is needed, sequences and loops are entered, jumps made,
+parts set up. An interleaving takes any event that one of its parts takes. Once every part may end,
+one has either gone on to what follows it or stays until something more happens in a part; both are
+followed.
+
+A clock is started where one settles at a timed step: at the time of the event that led there. When
+the time is up, what stands behind `else` takes the place of the step, and one settles there at the
+moment the step was due. So every place knows its clocks, and letting time pass is to do that for
+the earliest of them, again and again, until none is late. Each part has its own clock.
 
 A *possibility* is a place together with what the registers hold there. A *state* is the set of all
 possibilities that the events so far can have led to. An action is *enabled* if its clauses, read from
@@ -27,18 +33,22 @@ is left, and also if in any one of them it could be either of two branches of on
 parts could take it is another matter: there both are followed, as are a part and what comes after
 the interleaving.
 
+A sliced protocol has one such state for each key it has met, and none of them knows of the others.
+
 Rules look at no place. They are judged on the whole list of accepted events, from the first one on,
-every time. The protocol is asked first, then the rules in their order; the first to refuse is named,
-and a refused event leaves no trace in places, registers or history.
+every time; a sliced rule on the list of those that have one key, for each key. The protocol is asked
+first, then the rules in their order; the first to refuse is named, and a refused event leaves no
+trace in places, registers or history. Before that, time passes; if a rule is broken by that alone,
+the event is not looked at.
 
 A jump pops before it goes on, so no stack outgrows the tree and a protocol has finitely many
 places (though not possibilities: registers hold what the world sends). Every search here is one
 through places; it keeps the set of those it has seen and so comes to its end, even on a tree that
 the checks would refuse, such as `rec X.X`.
 
-Files: `places` says which events are legal, `data` what they may carry, `closing` when a session may
-stop, `rules` what the history permits and requires, `words` how an action is written, `session`
-gives verdicts.
+Files: `places` says which events are legal, `clocks` how time moves one on, `data` what events may
+carry, `slices` which instance they belong to, `closing` when a session may stop, `rules` what the
+history permits and requires, `words` how an action is written, `session` gives verdicts.
 
 Example:
     >>> from accord.language.tree import Action, Choice, Recursion, Variable, sequence
@@ -52,8 +62,8 @@ Example:
 """
 
 from accord.semantics.closing import is_complete
-from accord.semantics.places import State, moves, start, step
+from accord.semantics.places import Misuse, State, moves, start, step
 from accord.semantics.session import Session, Verdict
 from accord.semantics.words import word
 
-__all__ = ["Session", "State", "Verdict", "is_complete", "moves", "start", "step", "word"]
+__all__ = ["Misuse", "Session", "State", "Verdict", "is_complete", "moves", "start", "step", "word"]

@@ -27,6 +27,7 @@ __all__ = [
     "Datum",
     "Event",
     "Registers",
+    "Time",
     "accept",
     "compare",
     "equal",
@@ -163,15 +164,24 @@ def compare(left: Datum, by: Operator, right: Datum) -> bool | None:
 # --- events ---------------------------------------------------------------------------------------
 
 
+# Seconds, from whatever moment the caller counts.
+Time: TypeAlias = int | float
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened, and the person who did it, if it was one."""
+    """Something that happened, when, and the person who did it, if it was one.
+
+    `called` tells whether its label had been called before in the session.
+    """
 
     direction: Direction
     label: str
     partner: str | None
     payload: Datum
     by: str | None
+    at: Time = 0
+    called: bool = False
 
 
 def happening(
@@ -180,6 +190,7 @@ def happening(
     partner: str | None = None,
     payload: Mapping[str, object] | None = None,
     by: str | None = None,
+    at: Time = 0,
 ) -> Event:
     """An event with its names in normal form C; no payload is an empty one, and only a name is a person."""
     label = unicodedata.normalize("NFC", label)
@@ -188,7 +199,7 @@ def happening(
         raise TypeError(f"a payload is a mapping, not {payload!r}")
     carried = freeze(payload or {})
     person = by if isinstance(by, str) and by != "" else None
-    return Event(direction, label, partner, carried, person)
+    return Event(direction, label, partner, carried, person, at)
 
 
 def look_up(payload: Datum, path: Path) -> Datum | None:

@@ -18,10 +18,12 @@ from accord.language.rules import (
     Not,
     Pattern,
     Rule,
+    Within,
 )
 from accord.language.tree import (
     Action,
     Choice,
+    Deadline,
     Declaration,
     Document,
     End,
@@ -41,6 +43,8 @@ LABELS = (
         "forbid",
         "before",
         "after",
+        "within",
+        "else",
         "most",
         "rule",
         "protocol",
@@ -151,7 +155,9 @@ class Random:
         return Combination(combination, conditions, self.random.randrange(4) if combination == "some" else 0)
 
     def rule_body(self):
-        kind = self.random.randrange(5)
+        kind = self.random.randrange(6)
+        if kind == 5:
+            return Within(self.duration(), self.pattern(), self.condition())
         if kind < 2:
             form = (Before, After)[kind]
             return form(self.pattern(), self.condition(), self.random.random() < 0.5)
@@ -161,6 +167,13 @@ class Random:
             return AtMost(self.random.randrange(1_000_001), self.pattern())
         patterns = tuple(self.pattern() for _ in range(self.random.randrange(2, 5)))
         return ForbidSequence(patterns, tuple(self.random.random() < 0.5 for _ in patterns[1:]))
+
+    def duration(self):
+        unit = self.random.choice((1, 1_000, 60_000, 3_600_000, 86_400_000))
+        return unit * self.random.choice((1, 2, 3, 4, 24, 60, 90, 1_000, self.random.randrange(1, 100_001)))
+
+    def each(self):
+        return self.path() if self.random.random() < 0.3 else None
 
     def protocol(self, depth=0, loops=()):
         steps = [self.step(depth, loops) for _ in range(self.random.randrange(1, 4))]
@@ -173,23 +186,42 @@ class Random:
 
     def step(self, depth, loops):
         kind = self.random.randrange(8 if depth < 3 else 4)
+        if kind == 0:
+            timed = self.action() if self.random.random() < 0.7 else self.choice(depth + 1, loops)
+            return Deadline(timed, self.duration(), self.late(depth + 1, loops))
         if kind < 4:
             return self.action()
         if kind < 6:
-            branches = [
-                sequence([self.action(), self.protocol(depth + 1, loops)])
-                if self.random.random() < 0.5
-                else self.action()
-                for _ in range(self.random.randrange(1, 4))
-            ]
-            return Choice((*branches, End()) if self.random.random() < 0.2 else tuple(branches))
+            return self.choice(depth, loops)
         if kind == 6:
             return Interleaving(tuple(self.protocol(depth + 1, loops) for _ in range(self.random.randrange(2, 4))))
         name = f"L{self.random.randrange(3)}"
         return Recursion(name, self.protocol(depth + 1, (*loops, name)))
 
+    def choice(self, depth, loops):
+        branches = [
+            sequence([self.action(), self.protocol(depth + 1, loops)]) if self.random.random() < 0.5 else self.action()
+            for _ in range(self.random.randrange(1, 4))
+        ]
+        return Choice((*branches, End()) if self.random.random() < 0.2 else tuple(branches))
+
+    def late(self, depth, loops):
+        """What follows a deadline: one step of any kind, or several."""
+        kind = self.random.randrange(5)
+        if kind == 0:
+            return Variable(self.random.choice(loops)) if loops else End()
+        if kind == 1:
+            return End()
+        return self.action() if depth > 5 else self.step(depth, loops) if kind < 4 else self.protocol(depth, loops)
+
     def document(self):
-        items = [Rule(f"{self.random.choice(TEXTS)}{i}", self.rule_body()) for i in range(self.random.randrange(4))]
-        items += [Declaration(f"P{i}", self.protocol()) for i in range(self.random.randrange(0 if items else 1, 3))]
+        items = [
+            Rule(f"{self.random.choice(TEXTS)}{i}", self.rule_body(), each=self.each())
+            for i in range(self.random.randrange(4))
+        ]
+        items += [
+            Declaration(f"P{i}", self.protocol(), each=self.each())
+            for i in range(self.random.randrange(0 if items else 1, 3))
+        ]
         self.random.shuffle(items)
         return Document(tuple(items))

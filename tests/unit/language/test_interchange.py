@@ -120,8 +120,8 @@ def test_damage_of_every_kind_is_refused_or_still_a_contract(health):
 @pytest.mark.parametrize(
     ("path", "new", "says"),
     [
-        (("format",), "x", "accord.contract version 1"),
-        (("version",), 2, "accord.contract version 1"),
+        (("format",), "x", "accord.contract version 1 or 2"),
+        (("version",), 3, "accord.contract version 1 or 2"),
         (("version",), True, "expected a number, got `bool` - at `$.version`"),
         (("items",), [], "at least 1, got 0 - at `$.items`"),
         (("items",), {}, "a list, got `dict` - at `$.items`"),

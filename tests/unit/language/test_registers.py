@@ -11,7 +11,7 @@ from accord.language.checks import registers
 from accord.language.checks.binding import check as check_binding
 from accord.language.clauses import Bind, Guard, Register
 from accord.language.tree import Action, Choice, Interleaving, Recursion, Sequence
-from accord.semantics.places import choices
+from accord.semantics.places import Timed, bare, choices, settle
 
 
 def codes(text):
@@ -40,14 +40,17 @@ def test_bound_before(text, expected):
 
 def reached_unbound(body):
     """The actions that read a register which no way to them binds, found by walking the reference's places."""
-    todo = [((body,), frozenset())]
+    todo = [(place, frozenset()) for place in settle((body,), 0)]
     seen, bound_somewhere, readers = set(), set(), set()
     while todo:
         place, bound = state = todo.pop()
         if state in seen:
             continue
         seen.add(state)
-        for _, action, after in choices(place):
+        now, *rest = bare(place) or (None,)
+        if isinstance(now, Timed):  # the hour is left aside, so that places repeat
+            todo += [(late, bound) for late in settle((now.deadline.otherwise, *rest), 0)]
+        for _, action, afters in choices(place):
             now = bound
             for index, clause in enumerate(action.clauses):
                 if isinstance(clause, Guard) and isinstance(clause.operand, Register):
@@ -56,7 +59,7 @@ def reached_unbound(body):
                         bound_somewhere.add((action, index))
                 elif isinstance(clause, Bind):
                     now |= {clause.register}
-            todo.append((after, now))
+            todo += [(after, now) for after in afters]
     return readers - bound_somewhere
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from accord.diagnostics import Diagnostic, Note
 from accord.language.checks import ways
-from accord.language.tree import Interleaving, Recursion, Sequence, Variable
+from accord.language.tree import Deadline, Interleaving, Recursion, Sequence, Variable
 
 if TYPE_CHECKING:
     from accord.diagnostics import Source, Span
@@ -39,7 +39,7 @@ def check(body: Protocol, source: Source, known: dict[int, ways.Ways]) -> list[D
         if isinstance(item, Variable):
             bound = scope.get(item.name)
             if bound is not None and bound[0] >= silent_from:
-                findings.append(_unguarded(item, source, bound[1]))
+                findings.append(_unguarded(item, source, bound[1], timed=_has_deadline(body)))
         elif isinstance(item, Recursion):
             todo.append((item.variable, scope.get(item.variable)))
             scope[item.variable] = (depth, item.variable_span)
@@ -59,13 +59,24 @@ def check(body: Protocol, source: Source, known: dict[int, ways.Ways]) -> list[D
     return findings
 
 
-def _unguarded(node: Variable, source: Source, bound: Span) -> Diagnostic:
+def _has_deadline(body: Protocol) -> bool:
+    todo = [body]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, Deadline):
+            return True
+        todo += node.children()
+    return False
+
+
+def _unguarded(node: Variable, source: Source, bound: Span, *, timed: bool) -> Diagnostic:
+    help_ = "exchange a message before jumping back, for example `rec X.!Ping.X`"
     return Diagnostic(
         "E023",
         f"the loop `{node.name}` can turn without any message",
         source,
         node.span,
         label="reached from its `rec` without a message",
-        help="exchange a message before jumping back, for example `rec X.!Ping.X`",
+        help=f"{help_}; a deadline that passes is no message" if timed else help_,
         notes=(Note(bound, "the loop starts here"),),
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from accord.diagnostics import Diagnostic, Note, Span
 from accord.language.checks import ways
-from accord.language.tree import Choice, End, Interleaving, Sequence, Variable
+from accord.language.tree import Choice, Deadline, End, Interleaving, Sequence, Variable
 
 if TYPE_CHECKING:
     from accord.diagnostics import Source
@@ -56,6 +56,8 @@ def _why(step: Protocol) -> str:
         return f"this jumps back to `rec {step.name}`"
     if isinstance(step, Choice):
         return "every branch of this choice ends or jumps back"
+    if isinstance(step, Deadline):
+        return "in time or late, this ends or jumps back"
     if isinstance(step, Interleaving):
         return "a part of this interleaving never finishes"
     return "no way leads out of this loop"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from accord.diagnostics import Diagnostic, Note, did_you_mean
 from accord.language.clauses import Bind, Collect, Guard, Register
-from accord.language.tree import Action, Choice, Interleaving, Recursion, Sequence, Variable
+from accord.language.tree import Action, Choice, Deadline, Interleaving, Recursion, Sequence, Variable
 
 if TYPE_CHECKING:
     from accord.diagnostics import Source, Span
@@ -189,7 +189,7 @@ class _Pass:
                 self.scope[node].pop()
             elif task == "branch":
                 self.results.append(self.inputs[-1])
-            elif task == "merge" and isinstance(node, Choice | Interleaving):
+            elif task == "merge" and isinstance(node, Choice | Deadline | Interleaving):
                 count = len(node.children())
                 found = [result for result in self.results[-count:] if result is not None]
                 del self.results[-count:]
@@ -210,7 +210,7 @@ class _Pass:
                 self.results[-1] = bound
         elif isinstance(node, Sequence):
             return [("enter", step) for step in reversed(node.steps)]
-        elif isinstance(node, Choice | Interleaving):
+        elif isinstance(node, Choice | Deadline | Interleaving):  # late, nothing more is bound than before
             self.inputs.append(self.results.pop())
             self.parts_entered += isinstance(node, Interleaving)
             tasks: list[tuple[str, Protocol | str]] = [("merge", node)]

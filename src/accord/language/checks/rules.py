@@ -1,4 +1,4 @@
-"""E043, E045, E050, W051, E052, E055: rules that cannot be meant."""
+"""E043, E045, E050, W051, E052, E055, E056: rules that cannot be meant."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from accord.diagnostics import Diagnostic, Note, did_you_mean
 from accord.language.checks.deceptive_labels import deceptive
 from accord.language.checks.payloads import check_clauses
-from accord.language.rules import After, AfterForbid, AtMost, Before, Combination, Count, Happened, Not
+from accord.language.details import print_pattern
+from accord.language.rules import After, AfterForbid, AtMost, Before, Combination, Count, Happened, Not, Within
 from accord.language.tree import Action
 
 if TYPE_CHECKING:
@@ -36,13 +37,14 @@ def check(document: Document) -> list[Diagnostic]:
         if isinstance(rule.body, After) and rule.body.each and not _is_one_message(rule.body.condition):
             message = "`after each … require` counts messages, so it requires one message or any of several"
             findings.append(Diagnostic("E055", message, document.source, rule.name_span, help="use several rules"))
+        findings += _negations(rule, document)
     return findings
 
 
 def patterns_of(rule: Rule) -> Iterator[Pattern]:
     """Every pattern of a rule."""
     body = rule.body
-    if isinstance(body, Before | After):
+    if isinstance(body, Before | After | Within):
         yield body.trigger
         yield from _patterns_in(body.condition)
     elif isinstance(body, AfterForbid):
@@ -111,7 +113,7 @@ def _unknown_label(pattern: Pattern, labels: set[str], document: Document) -> Di
 
 def _counts(rule: Rule, document: Document) -> list[Diagnostic]:
     """Numbers that make a condition always or never true."""
-    if not isinstance(rule.body, Before | After):
+    if not isinstance(rule.body, Before | After | Within):
         return []
     findings: list[Diagnostic] = []
     for condition in _conditions_in(rule.body.condition):
@@ -126,6 +128,22 @@ def _counts(rule: Rule, document: Document) -> list[Diagnostic]:
         if isinstance(condition, Count) and condition.bound == "at least" and condition.number == 0:
             message = "`at least 0` is always true"
             findings.append(Diagnostic("E052", message, document.source, condition.pattern.span))
+    return findings
+
+
+def _negations(rule: Rule, document: Document) -> list[Diagnostic]:
+    """What has to come in time is something that happens; that something does not happen is never settled."""
+    findings: list[Diagnostic] = []
+    if not isinstance(rule.body, Within):
+        return findings
+    for condition in _conditions_in(rule.body.condition):
+        negative = isinstance(condition, Not) or (isinstance(condition, Count) and condition.bound == "at most")
+        if negative:
+            word = "not" if isinstance(condition, Not) else "at most"
+            first = next(_patterns_in(condition))
+            message = f"`within … require` waits for something to happen, so `{word}` has no place in it"
+            help_ = f"say that apart, for example `after {print_pattern(rule.body.trigger)} forbid …`"
+            findings.append(Diagnostic("E056", message, document.source, first.span, help=help_))
     return findings
 
 

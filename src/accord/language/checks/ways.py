@@ -1,7 +1,8 @@
 """Where the ways through a protocol lead: shared by the checks of guardedness and reachability.
 
 For each node: can a session pass it and reach what follows? Can it stop inside? And can it do so silently, that is
-without any message? A jump does neither: it goes on elsewhere. Inside an interleaving `end` only finishes its part.
+without any message? A deadline that passes is no message, so what is late can be silent. A jump does neither: it goes
+on elsewhere. Inside an interleaving `end` only finishes its part.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from accord.language.lexer import Token
     from accord.language.parser.cursor import Cursor
 
-__all__ = ["read_clauses", "read_gate"]
+__all__ = ["read_clauses", "read_gate", "read_path"]
 
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?\Z")
 _A_CLAUSE_IS = "a clause is `field as register`, `field into set`, or a comparison such as `field <= 3`"
@@ -63,6 +63,14 @@ def read_gate(cursor: Cursor) -> bool | None:
         return True
     cursor.report("E013", f"expected `human` after `by`; found {cursor.shown(who)}", who.span)
     return None
+
+
+def read_path(cursor: Cursor) -> Path | None:
+    """The path at the cursor; `None` if it cannot be read."""
+    try:
+        return _path(cursor, 'a path is `field`, `object.field` or `"odd name"`')
+    except _Unreadable:
+        return None
 
 
 def _skip_parentheses(cursor: Cursor, opening_at: int) -> None:
@@ -117,13 +125,12 @@ def _clause(cursor: Cursor) -> Clause:
     return Guard(path, operator, operand, span)
 
 
-def _path(cursor: Cursor) -> Path:
+def _path(cursor: Cursor, help_: str = _A_CLAUSE_IS) -> Path:
     segments: list[str] = []
     while True:
         token = cursor.token
         named = token.kind == "word" and (token.value[0].isalpha() or token.value[0] == "_")
         if token.kind != "string" and not named:
-            help_ = _A_CLAUSE_IS
             if token.kind == "word":
                 help_ = f"put it in quotes: {print_label(token.value)}"
             raise _fail(cursor, f"expected the name of a field; found {cursor.shown(token)}", token, help_)

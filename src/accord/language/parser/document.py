@@ -12,6 +12,7 @@ from accord.language.lexer import Token, tokenise
 from accord.language.parser.cursor import Cursor
 from accord.language.parser.local import read_protocol
 from accord.language.parser.rules import read_rule
+from accord.language.parser.slices import read_slice
 from accord.language.tree import NOWHERE, Declaration, Document
 
 if TYPE_CHECKING:
@@ -71,8 +72,8 @@ def _rule(cursor: Cursor) -> list[Declaration | Rule]:
 
 
 def _bare(cursor: Cursor) -> list[Declaration | Rule]:
-    body = read_protocol(cursor)
-    return [Declaration(None, body, body.span, NOWHERE)] if body else []
+    start = cursor.token.start
+    return _sliced(cursor, None, start, NOWHERE)
 
 
 def _named(cursor: Cursor) -> list[Declaration | Rule]:
@@ -84,8 +85,17 @@ def _named(cursor: Cursor) -> list[Declaration | Rule]:
     if cursor.at_boundary():
         cursor.report("E020", f"protocol `{name.value}` is empty", name.span, help_=_EMPTY_HELP)
         return []
-    body = read_protocol(cursor)
-    return [Declaration(name.value, body, Span(start.start, body.span.end), name.span)] if body else []
+    return _sliced(cursor, name.value, start.start, name.span)
+
+
+def _sliced(cursor: Cursor, name: str | None, start: int, name_span: Span) -> list[Declaration | Rule]:
+    """A declaration from its slice on, if it has one."""
+    reports_before = cursor.reports
+    each = read_slice(cursor)
+    body = None if cursor.at_boundary() else read_protocol(cursor)
+    if body is None or cursor.reports > reports_before:
+        return []
+    return [Declaration(name, body, Span(start, body.span.end), name_span, each)]
 
 
 def _readable(items: list[Declaration | Rule], places: list[int], start: int, end: int) -> list[Declaration | Rule]:

@@ -4,7 +4,7 @@ The parser is a loop over tokens with a stack of open brackets and loops (`_Fram
 the Python stack. It is always in one of three situations:
 
 - STEP: a step must come;
-- AFTER: a step has just been read, so `.`, `|`, `,` or a closing bracket follows;
+- AFTER: a step has just been read, so `.`, `|`, `,` or a closing bracket follows, or `within`;
 - BRANCH: a branch of a choice must come, or its closing brace.
 
 On an error it says what it expected, skips to the next sign at which it knows where it is, and goes on, so that one
@@ -21,7 +21,9 @@ from accord.diagnostics.visible import clip
 from accord.language.labels import print_label
 from accord.language.lexer import Token
 from accord.language.parser.data import read_clauses, read_gate
-from accord.language.tree import Action, Choice, End, Interleaving, Protocol, Recursion, Variable, sequence
+from accord.language.parser.slices import misplaced_slice
+from accord.language.parser.time import read_duration
+from accord.language.tree import Action, Choice, Deadline, End, Interleaving, Protocol, Recursion, Variable, sequence
 
 if TYPE_CHECKING:
     from accord.language.parser.cursor import Cursor
@@ -37,19 +39,32 @@ class _Situation(Enum):
 
 
 class _Frame:
-    """Something opened and not yet closed: the declaration itself, a group, a choice or a loop."""
+    """Something opened and not yet closed: the declaration itself, a group, a choice, a loop or a deadline."""
 
-    __slots__ = ("direction", "finished", "kind", "opening", "partner", "reports_before", "steps", "variable")
+    __slots__ = (
+        "direction",
+        "finished",
+        "kind",
+        "milliseconds",
+        "opening",
+        "partner",
+        "reports_before",
+        "steps",
+        "timed",
+        "variable",
+    )
 
     def __init__(self, kind: str, opening: Token, reports_before: int) -> None:
         self.reports_before = reports_before
-        self.kind = kind  # "declaration", "(", "{" or "rec"
+        self.kind = kind  # "declaration", "(", "{", "rec" or "else"
         self.opening = opening
         self.steps: list[Protocol] = []  # of the part or branch being read
         self.finished: list[Protocol] = []  # parts or branches read
         self.direction: Direction | None = None  # of a choice `!{…}`
         self.partner: str | None = None
         self.variable: Token | None = None
+        self.timed: Protocol | None = None  # what stands in front of `within`
+        self.milliseconds = 0
 
 
 _HELP_FOR_STRAY = {
@@ -57,6 +72,7 @@ _HELP_FOR_STRAY = {
     ",": "the branches of a choice stand in braces: `{!a, !b}`",
 }
 _A_STEP_IS = "a step is `!label`, `?label`, a choice `{…}`, a group `(…)`, `rec X.`, `end` or a recursion variable"
+_BEHIND_ELSE = "write `else end`, `else !label`, a recursion variable, a choice, or several steps in parentheses"
 
 
 def read_protocol(cursor: Cursor) -> Protocol | None:
@@ -69,6 +85,7 @@ class _LocalParser:
         self.cursor = cursor
         self.reports_before = cursor.reports
         self.frames = [_Frame("declaration", cursor.token, cursor.reports)]
+        self.timeable = False  # whether what has just been read was a label or a closing brace
 
     def read(self) -> Protocol | None:
         situation = _Situation.STEP
@@ -122,6 +139,9 @@ class _LocalParser:
                 self.frames.pop()
                 self.cursor.at += 1
                 return _Situation.AFTER
+            if frame.kind == "else":
+                self.nothing_behind_else(token)
+                return self.resynchronise()
         elif token.kind == "word":
             return self.word_step(token)
         else:
@@ -146,6 +166,8 @@ class _LocalParser:
         following = self.cursor.ahead(1)
         if token.value == "rec":
             return self.loop(token)
+        if token.value == "each" and not self.cursor.is_joined():
+            return _Situation.STEP if misplaced_slice(self.cursor) else self.resynchronise()
         if token.value == "end" and not self.cursor.is_joined():
             self.cursor.at += 1
             self.frames[-1].steps.append(End(token.span))
@@ -169,6 +191,9 @@ class _LocalParser:
         return _Situation.AFTER
 
     def loop(self, rec: Token) -> _Situation:
+        if self.frames[-1].kind == "else":
+            help_ = "write `else (rec Name. …)`"
+            self.cursor.report("E029", "a loop behind `else` stands in parentheses", rec.span, help_=help_)
         self.cursor.at += 1
         name = self.cursor.token
         if name.kind != "word" or not self.cursor.good_name(name):
@@ -218,6 +243,7 @@ class _LocalParser:
             self.cursor.report("E013", message, self.cursor.token.span, help_="write `?label(clauses) by human`")
             return self.resynchronise()
         self.frames[-1].steps.append(Action(direction, label, partner, span, clauses, gated))
+        self.timeable = True
         return _Situation.AFTER
 
     def branch(self) -> _Situation:
@@ -270,6 +296,15 @@ class _LocalParser:
     def after(self) -> _Situation:
         """A step has been read."""
         token = self.cursor.token
+        timeable, self.timeable = self.timeable, False
+        if token.kind == "word" and token.value == "within":
+            return self.within(token, timeable=timeable)
+        self.close_deadlines()
+        if token.kind == "word" and token.value == "else":
+            help_ = "write `within D else …`"
+            self.cursor.report("E029", "`else` belongs to a deadline", token.span, help_=help_)
+            self.cursor.at += 1
+            return _Situation.STEP
         if token.kind == "sign":
             if token.value == ".":
                 self.cursor.at += 1
@@ -288,6 +323,35 @@ class _LocalParser:
         self.cursor.report("E013", f"expected {self.follow()}; found {self.cursor.shown(token)}", token.span)
         self.cursor.at += 1
         return self.resynchronise()
+
+    def within(self, token: Token, *, timeable: bool) -> _Situation:
+        """`within D else`, behind what is timed. What follows is read as a step and closed by `close_deadlines`."""
+        frame = self.frames[-1]
+        if not timeable:
+            message = "a deadline stands behind a label or behind the closing brace of a choice"
+            self.cursor.report("E029", message, token.span, help_="write `?label within D else …`")
+        elif frame.kind == "{" and len(frame.steps) == 1:
+            message = "the first message of a branch has no deadline of its own"
+            help_ = "put it behind the closing brace, where it covers the whole choice: `{…} within D else …`"
+            self.cursor.report("E029", message, token.span, help_=help_)
+        self.cursor.at += 1
+        milliseconds = read_duration(self.cursor)
+        following = self.cursor.token
+        if following.kind != "word" or following.value != "else":
+            gate = following.kind == "word" and following.value == "by"
+            help_ = "the order is `?label(clauses) by human within D else …`" if gate else _BEHIND_ELSE
+            message = f"expected `else` and what follows if it is late; found {self.cursor.shown(following)}"
+            self.cursor.report("E029", message, following.span, help_=help_)
+            return self.resynchronise()
+        self.cursor.at += 1
+        timed = frame.steps.pop() if frame.steps else End(token.span)
+        opened = self.open("else", token)
+        opened.timed, opened.milliseconds = timed, milliseconds
+        return _Situation.STEP
+
+    def nothing_behind_else(self, token: Token) -> None:
+        message = f"expected what follows if it is late; found {self.cursor.shown(token)}"
+        self.cursor.report("E029", message, token.span, help_=_BEHIND_ELSE)
 
     def separator(self, token: Token) -> _Situation:
         """`,`, `}`, `)` or `|` closes the loops around it and then belongs to the innermost bracket."""
@@ -329,7 +393,9 @@ class _LocalParser:
     def finish(self, situation: _Situation) -> None:
         """The text or the next declaration ends this one: whatever is still open was never closed."""
         token = self.cursor.token
-        if situation is _Situation.STEP:
+        if situation is _Situation.STEP and self.frames[-1].kind == "else":
+            self.nothing_behind_else(token)
+        elif situation is _Situation.STEP:
             self.cursor.report(
                 "E013",
                 f"expected a step; found {self.cursor.shown(token)}",
@@ -363,13 +429,26 @@ class _LocalParser:
         span = Span(frame.opening.start, token.end)
         if frame.finished and not self.broken:
             self.frames[-1].steps.append(Choice(tuple(frame.finished), span))
+            self.timeable = True
             return _Situation.AFTER
         self.frames[-1].steps.append(End(span))
+        self.timeable = True
         if not frame.finished and self.cursor.reports == frame.reports_before:
             self.cursor.report("E022", "the choice has no branches", span, help_="name at least one: `{label}`")
         return _Situation.AFTER
 
+    def close_deadlines(self) -> None:
+        """What stands behind `else` is one step, and it has been read."""
+        while self.frames[-1].kind == "else":
+            frame = self.frames.pop()
+            timed, late = frame.timed, sequence(frame.steps or [End(frame.opening.span)])
+            step: Protocol = late
+            if isinstance(timed, Action | Choice) and not self.broken:
+                step = Deadline(timed, frame.milliseconds, late, Span(timed.span.start, late.span.end))
+            self.frames[-1].steps.append(step)
+
     def close_loops(self) -> None:
+        self.close_deadlines()
         while self.frames[-1].kind == "rec":
             frame = self.frames.pop()
             assert frame.variable is not None  # noqa: S101 - set where the frame is made
@@ -377,6 +456,7 @@ class _LocalParser:
                 body = sequence(frame.steps)
                 span = Span(frame.opening.start, body.span.end)
                 self.frames[-1].steps.append(Recursion(frame.variable.value, body, span, frame.variable.span))
+            self.close_deadlines()
 
     def resynchronise(self) -> _Situation:
         """Skip to a sign at which the parser knows where it is, past whole brackets."""

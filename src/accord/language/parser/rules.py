@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, cast
 from accord.diagnostics import Span
 from accord.language.clauses import Guard, Register
 from accord.language.parser.data import read_clauses, read_gate
+from accord.language.parser.slices import read_slice
+from accord.language.parser.time import read_duration
 from accord.language.rules import (
     After,
     AfterForbid,
@@ -21,6 +23,7 @@ from accord.language.rules import (
     Pattern,
     Rule,
     RuleBody,
+    Within,
 )
 
 if TYPE_CHECKING:
@@ -31,7 +34,10 @@ if TYPE_CHECKING:
 
 __all__ = ["read_rule"]
 
-_FORMS = "a rule says `before … require …`, `after … require …`, `after … forbid …`, `at most N …` or `forbid … then …`"
+_FORMS = (
+    "a rule says `before … require …`, `after … require …`, `within D after … require …`, `after … forbid …`, "
+    "`at most N …` or `forbid … then …`"
+)
 _CONDITION_WORDS = {"all": "all", "any": "any"}
 
 # Conditions are nested no deeper than this; nobody reads more.
@@ -58,6 +64,7 @@ def read_rule(cursor: Cursor) -> Rule | None:
     cursor.at += 3
     body_start = cursor.token.start
     try:
+        each = read_slice(cursor)
         body = _RuleParser(cursor).body()
         closing = cursor.token
         if closing.kind != "sign" or closing.value != "}":
@@ -71,7 +78,7 @@ def read_rule(cursor: Cursor) -> Rule | None:
         return None
     if cursor.reports > reports_before:
         return None
-    return Rule(name.value, body, Span(start.start, closing.end), name.span, body_start)
+    return Rule(name.value, body, Span(start.start, closing.end), name.span, body_start, each)
 
 
 class _RuleParser:
@@ -99,7 +106,7 @@ class _RuleParser:
 
     def body(self) -> RuleBody:
         token = self.cursor.token
-        form = self.word("before", "after", "at", "forbid")
+        form = self.word("before", "after", "at", "forbid", "within")
         if form == "before":
             each = self.word("each") is not None
             trigger = self.pattern()
@@ -118,11 +125,28 @@ class _RuleParser:
             return AtMost(self.number(), self.pattern())
         if form == "forbid":
             return self.sequence()
+        if form == "within":
+            return self.in_time()
         raise self.fail("expected a rule", token, _FORMS)
+
+    def in_time(self) -> Within:
+        milliseconds = read_duration(self.cursor)
+        self.required("after")
+        each = self.cursor.token
+        if self.word("each"):
+            help_ = "leave `each` out: the time runs from the first one that is open"
+            raise self.fail("`within` has no `each`", each, help_)
+        trigger = self.pattern()
+        self.required("require")
+        return Within(milliseconds, trigger, self.condition(0))
 
     def required(self, *words: str) -> str:
         token = self.cursor.token
         found = self.word(*words)
+        if found is None and token.kind == "sign" and token.value == ":":
+            message, help_ = "a slice stands first in its rule", "write `{ each field: before … require … }`"
+            self.cursor.report("E047", message, token.span, help_=help_)
+            raise _Unreadable
         if found is None:
             raise self.fail(f"expected {' or '.join(f'`{word}`' for word in words)}", token, _FORMS)
         return found
