@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import TextIO
 
-    from accord.monitor.events import Event
+    from accord.machine.events import Event
     from accord.monitor.step import Mode, Situation
     from accord.monitor.verdicts import Verdict
 

@@ -9,6 +9,7 @@ from accord.cli.verdict_lines import json_text
 from accord.diagnostics.visible import clip
 from accord.language.values import thaw
 from accord.machine.collection import Collection
+from accord.machine.extent import Extent
 from accord.machine.guards import UNBOUND
 from accord.machine.taking import Possibilities
 
@@ -29,7 +30,8 @@ def registers_of(situation: Situation) -> dict[str, str | None]:
     Where a session follows several possibilities a register may have several values; then all of them are named.
     """
     machine = situation.standing.standings.machine
-    holding = situation.holding
+    held = situation.holding
+    holding = held.registers if isinstance(held, Extent) else held
     versions = [registers for _, registers in holding.pairs] if isinstance(holding, Possibilities) else [holding]
     return {name: _either([of[place] for of in versions]) for place, name in enumerate(machine.registers)}
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from accord.language.clauses import Clause, Path
+    from accord.machine.events import Event
     from accord.machine.tables import Symbol
-    from accord.monitor.events import Event
     from accord.monitor.step import Situation
 
 __all__ = ["Asking", "Question", "questions_about"]
@@ -92,7 +92,7 @@ def questions_about(situation: Situation, symbol: Symbol) -> tuple[Question, ...
     people = ["only a person can make this step"] if symbol.gated else []
     for node in situation.rules:
         for pattern in node.machine.patterns:
-            if pattern.label != symbol.label or not node.machine.applies(node.state, pattern, symbol.direction):
+            if pattern.label != symbol.label or not node.machine.applies(node.state.called, pattern, symbol.direction):
                 continue
             title = rule_title(node.machine.rule.name)
             for guard in pattern.guards:

@@ -14,9 +14,9 @@ from accord.cli.verdict_lines import event_text
 from accord.diagnostics import did_you_mean
 from accord.diagnostics.visible import clip, visible
 from accord.errors import UsageError
+from accord.machine.events import Event
 from accord.machine.standing import OpenStanding
 from accord.machine.tables import Symbol
-from accord.monitor.events import Event
 from accord.monitor.step import is_over
 from accord.monitor.verdicts import Ok
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from accord.cli.terminal import Screen, Style
     from accord.machine.contract import Contract
-    from accord.monitor.events import Event
+    from accord.machine.events import Event
     from accord.monitor.verdicts import Verdict
 
 __all__ = ["event_text", "event_width", "join_words", "json_text", "rule_title", "verdict_line", "verdict_object"]

@@ -13,12 +13,13 @@ import msgspec
 from accord.canonical import digest
 from accord.errors import UsageError
 from accord.language.clauses import Bind, Guard, Value
+from accord.language.durations import LONGEST
 from accord.language.interchange import clause_from_json
 from accord.language.labels import is_name
 from accord.language.patterns import PatternError, compile_pattern
 from accord.machine.forks import check_forks
 from accord.machine.identity import FORMAT, VERSION, machine_digest, tables_of
-from accord.machine.tables import Fork, Machine, Plain, State, Stop, Symbol
+from accord.machine.tables import Fork, Late, Machine, Plain, State, Stop, Symbol
 
 if TYPE_CHECKING:
     from accord.canonical import Json
@@ -31,6 +32,7 @@ class _StateRecord(msgspec.Struct, forbid_unknown_fields=True):
     edges: list[tuple[int, int]] | None = None
     parts: list[int] | None = None
     join: int | None = None
+    late: tuple[int, int] | None = None
     stop: Stop = None
 
 
@@ -124,8 +126,14 @@ def _state(number: int, state: _StateRecord, record: _MachineRecord) -> State:
         symbols = [symbol for symbol, _ in state.edges]
         if len(set(symbols)) != len(symbols) or not all(0 <= symbol < len(record.symbols) for symbol in symbols):
             raise UsageError(f"the edges of state {number} name no proper symbols")
-        return Plain(tuple((symbol, known(target)) for symbol, target in state.edges), state.stop)
-    if state.edges is None and state.parts is not None and state.join is not None:
+        late = None
+        if state.late is not None:
+            milliseconds, target = state.late
+            if not 0 < milliseconds <= LONGEST or not state.edges:
+                raise UsageError(f"the deadline of state {number} is none")
+            late = Late(milliseconds, known(target))
+        return Plain(tuple((symbol, known(target)) for symbol, target in state.edges), state.stop, late)
+    if state.edges is None and state.late is None and state.parts is not None and state.join is not None:
         if len(state.parts) < 2 or state.stop == "end":
             raise UsageError(f"state {number} is no proper fork")
         return Fork(tuple(map(known, state.parts)), known(state.join), state.stop)

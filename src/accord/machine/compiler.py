@@ -4,8 +4,8 @@ Theory of operation: every node of the tree lies between two states, `entry` and
 compiled. An action becomes an edge from entry to exit. The steps of a sequence get fresh states between them. All
 branches of a choice share entry and exit, so what follows a choice is compiled once however many branches fall
 through to it. A loop binds its variable to its entry; a jump makes its own entry an alias of that state. `end` marks
-its entry as a place to stop. Because all states are there beforehand, the nodes can be compiled in any order, with a
-stack instead of recursion.
+its entry as a place to stop. A deadline is kept with the entry of its step. Because all states are there beforehand,
+the nodes can be compiled in any order, with a stack instead of recursion.
 
 Afterwards aliases are resolved, unreachable states dropped, places to pause found, and the result is minimised.
 """
@@ -19,6 +19,7 @@ from accord.errors import ContractError, InternalError
 from accord.language.tree import (
     Action,
     Choice,
+    Deadline,
     End,
     Interleaving,
     Recursion,
@@ -26,7 +27,7 @@ from accord.language.tree import (
     Variable,
 )
 from accord.machine.minimise import minimise
-from accord.machine.tables import Fork, Machine, Plain, State, Stop, Symbol
+from accord.machine.tables import Fork, Late, Machine, Plain, State, Stop, Symbol
 
 if TYPE_CHECKING:
     from accord.language.tree import Declaration, Protocol
@@ -63,6 +64,7 @@ class _Draft:
         self.symbols: dict[Symbol, int] = {}
         self.edges: list[list[tuple[int, int]]] = []
         self.forks: dict[int, tuple[list[int], int]] = {}
+        self.late: dict[int, Late] = {}
         self.alias: dict[int, int] = {}
         self.ends: set[int] = set()
         self.recursion_points: set[int] = set()
@@ -73,7 +75,7 @@ class _Draft:
         self.edges.append([])
         return len(self.edges) - 1
 
-    def compile(self, body: Protocol) -> None:
+    def compile(self, body: Protocol) -> None:  # noqa: C901, PLR0912 - one short branch for each kind of node
         first, last = self.state(), self.state()
         self.ends.add(last)  # running off the text ends the session, as if `.end` were written
         scope: dict[str, int] = {}
@@ -100,6 +102,10 @@ class _Draft:
                     todo.append((step, here, there))
                     here = there
                 todo.append((node.steps[-1], here, exit_))
+            elif isinstance(node, Deadline):
+                start = self.state()
+                self.late[entry] = Late(node.milliseconds, start)
+                todo += [(node.body, entry, exit_), (node.otherwise, start, exit_)]
             elif isinstance(node, Choice):
                 todo += [(branch, entry, exit_) for branch in node.branches]
             elif isinstance(node, Recursion):
@@ -146,7 +152,9 @@ class _Draft:
                 parts, join = self.forks[number]
                 states.append(Fork(tuple(map(self.resolve, parts)), self.resolve(join), stop))
             else:
-                states.append(Plain(tuple((s, self.resolve(t)) for s, t in edges), stop))
+                late = self.late.get(number)
+                late = late and late._replace(target=self.resolve(late.target))
+                states.append(Plain(tuple((s, self.resolve(t)) for s, t in edges), stop, late))
         first = self.resolve(0)
         if first != 0:
             raise InternalError("a protocol that starts with a jump reached the compiler")
@@ -158,6 +166,8 @@ class _Draft:
         for number, edges in enumerate(self.edges):
             for _, target in edges:
                 before[self.resolve(target)].append(number)
+        for number, late in self.late.items():
+            before[self.resolve(late.target)].append(number)
         missing: dict[int, int] = {}  # for a fork: how many of its parts and its join are not yet known to end
         for number, (parts, join) in self.forks.items():
             needs = {self.resolve(state) for state in (*parts, join)}

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from accord.errors import AccordError
 from accord.machine.tables import END_STATE, Fork
 
 if TYPE_CHECKING:
@@ -23,9 +24,26 @@ if TYPE_CHECKING:
 
     from accord.machine.tables import Machine
 
-__all__ = ["Configuration", "Origin", "enter", "is_complete", "may_end", "moves", "offers", "weight"]
+__all__ = [
+    "Configuration",
+    "Origin",
+    "TooManyConfigurationsError",
+    "enter",
+    "is_complete",
+    "may_end",
+    "moves",
+    "offers",
+    "weight",
+]
 
-Configuration: TypeAlias = "tuple[int] | tuple[int, tuple[Configuration, ...]]"
+Configuration: TypeAlias = (
+    "tuple[int] | tuple[int, tuple[Configuration, ...]] | tuple[int, tuple[Configuration, ...], int | float]"
+)
+"""The third form is for protocols with deadlines; see `clocks`."""
+
+
+class TooManyConfigurationsError(AccordError):
+    """A session would have to follow more possibilities than `Limits.configurations` allows."""
 
 
 def enter(machine: Machine, number: int) -> Configuration:

@@ -19,19 +19,18 @@ from accord.errors import ContractError, UsageError
 from accord.language import examine, print_document
 from accord.language.interchange import document_from_json, document_to_json
 from accord.language.labels import normalise
-from accord.language.rules import Within
-from accord.language.tree import Deadline, Document
+from accord.language.tree import Document
 from accord.limits import DEFAULT_LIMITS, Limits
 from accord.machine.compiler import compile_declaration
 from accord.machine.identity import machine_digest
 from accord.machine.rulebook import RuleBook
+from accord.machine.slices import SlicedProtocol
 from accord.machine.stages import Stages
 from accord.machine.standing import Standings
 from accord.machine.tables import END_STATE, Machine
 
 if TYPE_CHECKING:
     from accord.canonical import Json
-    from accord.language.tree import Protocol
 
 __all__ = ["Contract", "compile_contract", "compile_document", "decode_source", "load_contract", "read_source"]
 
@@ -55,24 +54,37 @@ class Contract:
         self.machines = MappingProxyType(machines)
         self.rules = rules
         self.limits = limits
-        self._stages = {name: Stages(Standings(machine, limits), rules) for name, machine in machines.items()}
+        self._each = {d.name: d.each for d in document.declarations if d.each is not None}
+        self._stages = {name: self._stages_of(name, machine) for name, machine in machines.items()}
         if not machines:  # rules alone: everything may happen that they do not forbid
-            nothing = Machine((), (END_STATE,))
-            self._stages[None] = Stages(Standings(nothing, limits, is_open=True), rules)
+            self._stages[None] = Stages(_anything(None, limits), rules)
         self._only = next(iter(self._stages.values())) if len(self._stages) == 1 else None
+
+    def _stages_of(self, name: str | None, machine: Machine) -> Stages:
+        standings = Standings(machine, self.limits)
+        if name not in self._each:
+            return Stages(standings, self.rules)
+        return Stages(_anything(name, self.limits), self.rules, SlicedProtocol(standings, self._each[name]))
 
     @cached_property
     def digest(self) -> str:
         """The identity of what was compiled: texts that mean the same have the same digest."""
-        protocols: list[Json] = [[name, machine_digest(m)] for name, m in sorted(self.machines.items(), key=str)]
+        protocols: list[Json] = []
+        for name, machine in sorted(self.machines.items(), key=str):
+            sliced: list[Json] = [list(self._each[name])] if name in self._each else []
+            protocols.append([name, machine_digest(machine), *sliced])
         rules: list[Json] = [[rule.rule.name, rule.text] for rule in self.rules.machines]
         return digest([protocols, rules] if rules else protocols)
 
     @cached_property
     def needs_more_than_labels(self) -> str:
-        """What the labels of a trace do not tell, in words: data or gates. Empty if they tell everything."""
+        """What the labels of a trace do not tell: time, slices, data or gates. Empty if they tell everything."""
         symbols = [symbol for machine in self.machines.values() for symbol in machine.symbols]
         patterns = [pattern for rule in self.rules.machines for pattern in rule.patterns]
+        if any(stages.is_timed for stages in self._stages.values()):
+            return "time"
+        if self._each or self.rules.sliced:
+            return "slices"
         if any(symbol.clauses for symbol in symbols) or any(pattern.guards for pattern in patterns):
             return "data"
         if any(symbol.gated for symbol in symbols) or any(pattern.gated for pattern in patterns):
@@ -130,32 +142,22 @@ class Contract:
         return self.stages(name).standings
 
 
+def _anything(name: str | None, limits: Limits) -> Standings:
+    """For where no protocol says what can happen, or only instances of one do."""
+    return Standings(Machine((), (END_STATE,), name), limits, is_open=True)
+
+
 def _recompile(document: Document, limits: Limits) -> Contract:
     return compile_document(document, limits)
 
 
 def compile_document(document: Document, limits: Limits = DEFAULT_LIMITS) -> Contract:
     """A checked tree, compiled."""
-    _refuse_what_is_not_compiled(document)
     machines = {
         declaration.name: compile_declaration(declaration, document.source, limits)
         for declaration in document.declarations
     }
     return Contract(document, machines, RuleBook(document.rules, limits), limits)
-
-
-def _refuse_what_is_not_compiled(document: Document) -> None:
-    """Nothing a contract says is ever ignored: what the machine cannot do yet is an error."""
-    todo: list[Protocol] = [declaration.body for declaration in document.declarations]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, Deadline):
-            raise UsageError("deadlines are not supported yet")
-        todo += node.children()
-    if any(isinstance(rule.body, Within) for rule in document.rules):
-        raise UsageError("deadlines are not supported yet")
-    if any(item.each is not None for item in document.items):
-        raise UsageError("slices are not supported yet")
 
 
 def compile_contract(

@@ -1,7 +1,8 @@
-"""What the forks of a machine must satisfy, for machines that come from outside and not from the compiler.
+"""What the forks and deadlines of a machine must satisfy, for machines that do not come from the compiler.
 
 A part of an interleaving never leads back to the fork it belongs to, interleavings are nested no deeper than the limits
-allow, and no chain of forks leads back to itself without a message. Otherwise following a configuration would not end.
+allow, and no chain of forks and deadlines leads back to itself without a message. Otherwise following a configuration
+would not end.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from accord.limits import DEFAULT_LIMITS
 from accord.machine.tables import Fork
 
 if TYPE_CHECKING:
-    from accord.machine.tables import Machine
+    from accord.machine.tables import Machine, State
 
 __all__ = ["check_forks"]
 
@@ -21,20 +22,27 @@ __all__ = ["check_forks"]
 def check_forks(machine: Machine) -> None:
     """Raise `UsageError` if a configuration of the machine could grow or unfold without end."""
     forks = {number: state for number, state in enumerate(machine.states) if isinstance(state, Fork)}
-    if not forks:
-        return
     depth: dict[int, int] = {}
     for number, fork in forks.items():
         _depth(machine, number, fork, depth, ())
-    silent = _silent_states(machine, forks)
-    for number in forks:
-        seen = {number}
-        here = number
-        while here in forks and all(part in silent for part in forks[here].parts):
-            here = forks[here].join
+    silent = _silent_states(machine)
+    fine: set[int] = set()
+    for number in range(len(machine.states)):
+        here: int | None = number
+        seen: set[int] = set()
+        while here is not None and here not in fine:
             if here in seen:
                 raise UsageError(f"state {here} is reached from itself without a message")
             seen.add(here)
+            here = _without_a_message(machine.states[here], silent)
+        fine |= seen
+
+
+def _without_a_message(state: State, silent: set[int]) -> int | None:
+    """Where a session can be after a state in which nothing has happened."""
+    if isinstance(state, Fork):
+        return state.join if all(part in silent for part in state.parts) else None
+    return state.late.target if state.late else None
 
 
 def _depth(machine: Machine, number: int, fork: Fork, known: dict[int, int], above: tuple[int, ...]) -> int:
@@ -59,24 +67,25 @@ def _inside(machine: Machine, fork: Fork) -> set[int]:
     todo = list(seen)
     while todo:
         state = machine.states[todo.pop()]
-        targets = [state.join] if isinstance(state, Fork) else [target for _, target in state.edges]
-        for target in targets:
+        for target in (state.join,) if isinstance(state, Fork) else state.targets:
             if target not in seen:
                 seen.add(target)
                 todo.append(target)
     return seen
 
 
-def _silent_states(machine: Machine, forks: dict[int, Fork]) -> set[int]:
+def _silent_states(machine: Machine) -> set[int]:
     """The states in which a part can finish without a message."""
     silent = {number for number, state in enumerate(machine.states) if state.stop == "end"}
+    needs: dict[int, set[int]] = {}
+    for number, state in enumerate(machine.states):
+        if isinstance(state, Fork):
+            needs[number] = set(state.targets)
+        elif state.late is not None:
+            needs[number] = {state.late.target}
     grown = True
     while grown:
-        more = {
-            number
-            for number, fork in forks.items()
-            if number not in silent and fork.join in silent and all(part in silent for part in fork.parts)
-        }
+        more = {number for number, needed in needs.items() if number not in silent and needed <= silent}
         silent |= more
         grown = bool(more)
     return silent

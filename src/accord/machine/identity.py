@@ -27,6 +27,8 @@ def tables_of(machine: Machine) -> dict[str, Json]:
             record |= {"parts": list(state.parts), "join": state.join}
         else:
             record["edges"] = [list(edge) for edge in state.edges]
+            if state.late is not None:
+                record["late"] = list(state.late)
         if state.stop is not None:
             record["stop"] = state.stop
         states.append(record)

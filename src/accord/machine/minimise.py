@@ -14,10 +14,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accord.machine.numbering import number_canonically
-from accord.machine.tables import Fork, Machine, State
+from accord.machine.tables import Fork, Machine
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
+    from collections.abc import Hashable, Sequence
 
 __all__ = ["minimise"]
 
@@ -45,17 +45,11 @@ def _with_sorted_parts(machine: Machine, block_of: dict[int, int]) -> Machine:
     return Machine(machine.symbols, tuple(states), machine.name)
 
 
-def _targets(state: State) -> Iterable[int]:
-    if isinstance(state, Fork):
-        return (*state.parts, state.join)
-    return (target for _, target in state.edges)
-
-
 def _reachable(machine: Machine) -> list[int]:
     seen = {0}
     todo = [0]
     while todo:
-        for target in _targets(machine.states[todo.pop()]):
+        for target in machine.states[todo.pop()].targets:
             if target not in seen:
                 seen.add(target)
                 todo.append(target)
@@ -141,8 +135,10 @@ def _equivalent(machine: Machine, reachable: list[int]) -> dict[int, int]:
             edges: list[tuple[Hashable, int]] = [*enumerate(state.parts), ("join", state.join)]
             out: list[tuple[Hashable, int]] = [(("fork", key), target) for key, target in edges]
         else:
-            kinds.append(("plain", state.stop))
+            kinds.append(("plain", state.stop, state.late and state.late.milliseconds))
             out = list(state.edges)
+            if state.late is not None:
+                out.append((("late", None), state.late.target))
         for label, target in out:
             tails.append(index[number])
             labels.append(label)

@@ -42,7 +42,8 @@ def number_canonically(machine: Machine, class_of: dict[int, int]) -> Machine:
             states.append(Fork(parts, number_of[class_of[state.join]], state.stop))
         else:
             edges = [(position[symbol], number_of[target]) for symbol, target in walk.edges(number)]
-            states.append(Plain(tuple(edges), state.stop))
+            late = state.late and state.late._replace(target=number_of[class_of[state.late.target]])
+            states.append(Plain(tuple(edges), state.stop, late))
     symbols = tuple([machine.symbols[order[symbol]] for symbol in used])
     return Machine(symbols, tuple(states), machine.name)
 
@@ -76,7 +77,8 @@ class _Walk:
         state = self.state(number)
         if isinstance(state, Fork):
             return [*self.parts(number, state), self.class_of[state.join]]
-        return [target for _, target in self.edges(number)]
+        late = [] if state.late is None else [self.class_of[state.late.target]]
+        return [target for _, target in self.edges(number)] + late
 
     def parts(self, number: int, fork: Fork) -> list[int]:
         """The parts of a fork in canonical order; this recurses, as deep as the limits let interleavings be nested."""
@@ -102,8 +104,9 @@ class _Walk:
                     queue.append(pair)
         return 0
 
-    def shape(self, number: int) -> tuple[str, str, list[int], int]:
+    def shape(self, number: int) -> tuple[str, str, list[int], int, int]:
         """What can be seen of a state without going on."""
         state = self.state(number)
         parts = len(state.parts) if isinstance(state, Fork) else 0
-        return (type(state).__name__, state.stop or "", [symbol for symbol, _ in self.edges(number)], parts)
+        late = state.late.milliseconds if isinstance(state, Plain) and state.late else 0
+        return (type(state).__name__, state.stop or "", [symbol for symbol, _ in self.edges(number)], parts, late)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Literal
 
-from accord.machine.configurations import weight
-from accord.machine.standing import OpenStanding, TooManyConfigurationsError
+from accord.machine.configurations import TooManyConfigurationsError, weight
+from accord.machine.standing import OpenStanding
 from accord.machine.tables import Symbol
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The five forms of rules: how each of them goes from state to state.
+"""The six forms of rules: how each of them goes from state to state.
 
 `form_of` compiles the body of a rule: it tells the rule's machine which patterns to look for and which messages to
 count, and returns the form, which steps.
@@ -10,7 +10,6 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, NamedTuple
 
 from accord.diagnostics.visible import clip
-from accord.errors import InternalError
 from accord.language.details import print_pattern
 from accord.language.rules import After, AfterForbid, AtMost, Before, Combination, Count, Happened, Not, Within
 
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 
     from accord.language.rules import Condition, Pattern, RuleBody
     from accord.language.tree import Direction
+    from accord.machine.clocks import Time
     from accord.machine.rules import RuleMachine
 
 __all__ = ["Atom", "Form", "Outcome", "RuleState", "counts_as", "form_of"]
@@ -33,6 +33,8 @@ class RuleState(NamedTuple):
     called: int = 0
     counts: tuple[int, ...] = ()
     extra: int = 0
+    due: Time | None = None
+    """Until when what the rule requires must have happened."""
 
 
 class Atom(NamedTuple):
@@ -70,7 +72,7 @@ def _times(number: int) -> str:
 
 
 class Form(ABC):
-    """What the five forms of rules have in common."""
+    """What the six forms of rules have in common."""
 
     answers: Sequence[int] = ()
     """Patterns that settle what is owed, beside those a condition counts."""
@@ -81,7 +83,7 @@ class Form(ABC):
         self.machine = machine
 
     @abstractmethod
-    def step(self, state: RuleState, direction: Direction, outcomes: tuple[Outcome, ...]) -> RuleState | None:
+    def step(self, state: RuleState, direction: Direction, outcomes: tuple[Outcome, ...], at: Time) -> RuleState | None:
         """The state after an event, `None` if it is refused."""
 
     @abstractmethod
@@ -105,6 +107,10 @@ class Form(ABC):
         """Whether the next event of that direction matters whatever it is."""
         return False
 
+    def late(self, state: RuleState) -> RuleState:
+        """The state after its time was over."""
+        return state
+
 
 class _BeforeForm(Form):
     def __init__(self, machine: RuleMachine, body: Before) -> None:
@@ -114,8 +120,8 @@ class _BeforeForm(Form):
         self.each = body.each
         self.none = (0,) * len(machine.atoms)
 
-    def step(self, state: RuleState, direction: Direction, outcomes: tuple[Outcome, ...]) -> RuleState | None:
-        del direction
+    def step(self, state: RuleState, direction: Direction, outcomes: tuple[Outcome, ...], at: Time) -> RuleState | None:
+        del direction, at
         fits = outcomes[self.trigger]
         if fits is None or (fits and not self.holds(state.counts)):
             return None
@@ -134,15 +140,23 @@ class _AfterForm(Form):
         self.trigger = machine.add_pattern(body.trigger)
         self.holds = _compile_condition(machine, body.condition, negative=False)
         self.none = (0,) * len(machine.atoms)
+        # What has happened has happened: a condition without `not` and `at most` holds from then on, as if nothing
+        # had been owed.
+        self.lasting = not any(atom.negative for atom in machine.atoms)
 
-    def step(self, state: RuleState, direction: Direction, outcomes: tuple[Outcome, ...]) -> RuleState | None:
-        del direction
+    def step(self, state: RuleState, direction: Direction, outcomes: tuple[Outcome, ...], at: Time) -> RuleState | None:
+        del direction, at
         fits = outcomes[self.trigger]
         if fits is None:
             return None
         if fits:
             return state._replace(counts=self.none, extra=1)
-        return state._replace(counts=self.machine.counted(state, outcomes)) if state.extra else state
+        if not state.extra:
+            return state
+        counts = self.machine.counted(state, outcomes)
+        if self.lasting and self.holds(counts):
+            return state._replace(counts=self.none, extra=0)
+        return state._replace(counts=counts)
 
     def owes(self, state: RuleState) -> bool:
         return state.extra == 1 and not self.holds(state.counts)
@@ -160,8 +174,8 @@ class _AfterEachForm(Form):
         single = body.condition if isinstance(body.condition, Combination) else Combination("any", (body.condition,))
         self.answers = [machine.add_pattern(c.pattern) for c in single.conditions if isinstance(c, Happened)]
 
-    def step(self, state: RuleState, direction: Direction, outcomes: tuple[Outcome, ...]) -> RuleState | None:
-        del direction
+    def step(self, state: RuleState, direction: Direction, outcomes: tuple[Outcome, ...], at: Time) -> RuleState | None:
+        del direction, at
         fits = outcomes[self.trigger]
         if fits is None:
             return None
@@ -183,8 +197,8 @@ class _AfterForbidForm(Form):
         self.trigger = machine.add_pattern(body.trigger)
         self.forbidden = machine.add_pattern(body.forbidden)
 
-    def step(self, state: RuleState, direction: Direction, outcomes: tuple[Outcome, ...]) -> RuleState | None:
-        del direction
+    def step(self, state: RuleState, direction: Direction, outcomes: tuple[Outcome, ...], at: Time) -> RuleState | None:
+        del direction, at
         starts, forbidden = outcomes[self.trigger], outcomes[self.forbidden]
         if starts is None or forbidden is None or (forbidden and state.extra):
             return None
@@ -204,8 +218,8 @@ class _AtMostForm(Form):
         self.pattern = machine.add_pattern(body.pattern)
         self.number = body.number
 
-    def step(self, state: RuleState, direction: Direction, outcomes: tuple[Outcome, ...]) -> RuleState | None:
-        del direction
+    def step(self, state: RuleState, direction: Direction, outcomes: tuple[Outcome, ...], at: Time) -> RuleState | None:
+        del direction, at
         fits = outcomes[self.pattern]
         if fits is None or (fits and state.extra >= self.number):
             return None
@@ -213,6 +227,40 @@ class _AtMostForm(Form):
 
     def describe(self, state: RuleState) -> str:
         return f"it has happened {_times(state.extra)}" if state.extra else "it has not happened"
+
+
+class _WithinForm(Form):
+    """`due` is until when the oldest open trigger must be answered; there is none if nothing is open."""
+
+    def __init__(self, machine: RuleMachine, body: Within) -> None:
+        super().__init__(machine)
+        self.trigger = machine.add_pattern(body.trigger)
+        self.holds = _compile_condition(machine, body.condition, negative=False)
+        self.none = (0,) * len(machine.atoms)
+        self.milliseconds = body.milliseconds
+
+    def step(self, state: RuleState, direction: Direction, outcomes: tuple[Outcome, ...], at: Time) -> RuleState | None:
+        del direction
+        fits = outcomes[self.trigger]
+        if fits is None:
+            return None
+        due, counts = state.due, state.counts
+        if due is not None:
+            counts = self.machine.counted(state, outcomes)
+            if self.holds(counts):
+                due, counts = None, self.none
+        if fits and due is None:
+            due, counts = at + self.milliseconds / 1000, self.none
+        return state._replace(counts=counts, due=due)
+
+    def owes(self, state: RuleState) -> bool:
+        return state.due is not None
+
+    def late(self, state: RuleState) -> RuleState:
+        return state._replace(counts=self.none, due=None)
+
+    def describe(self, state: RuleState) -> str:
+        return f"it is due at {state.due}; {self.seen(state, 'so far ')}" if state.due is not None else "nothing is due"
 
 
 class _SequenceForm(Form):
@@ -230,7 +278,8 @@ class _SequenceForm(Form):
         self.adjacent = adjacent
         self.adjacent_links = any(adjacent)
 
-    def step(self, state: RuleState, direction: Direction, outcomes: tuple[Outcome, ...]) -> RuleState | None:
+    def step(self, state: RuleState, direction: Direction, outcomes: tuple[Outcome, ...], at: Time) -> RuleState | None:
+        del at
         fits = [outcomes[pattern] for pattern in self.patterns]
         if None in fits:
             return None
@@ -267,5 +316,5 @@ def form_of(machine: RuleMachine, body: RuleBody) -> Form:
     if isinstance(body, AtMost):
         return _AtMostForm(machine, body)
     if isinstance(body, Within):
-        raise InternalError("a rule with a deadline reached the machine")
+        return _WithinForm(machine, body)
     return _SequenceForm(machine, body.patterns, body.adjacent)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from accord.machine.rules import RuleMachine, RuleNode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from accord.language.rules import Rule
     from accord.language.tree import Direction
     from accord.limits import Limits
+    from accord.machine.clocks import Time
+    from accord.machine.events import Event
     from accord.machine.rule_forms import Outcome
     from accord.machine.tables import Symbol
 
@@ -27,13 +27,17 @@ class RuleBook:
         self.machines = tuple(RuleMachine(rule, self, limits) for rule in rules)
         watchers: dict[tuple[Direction, str], list[int]] = {}
         for index, machine in enumerate(self.machines):
-            for event in machine.watched:
+            for event in machine.watched if machine.each is None else ():
                 watchers.setdefault(event, []).append(index)
         self.watchers = {event: tuple(indices) for event, indices in watchers.items()}
-        self.labels = frozenset(label for _, label in watchers)
+        self.labels = frozenset(label for machine in self.machines for _, label in machine.watched)
         self.start: RuleNodes = tuple(machine.start for machine in self.machines)
         # Rules about what comes at once after what must see everything, once they are armed.
-        self.adjacent = any(machine.has_adjacency for machine in self.machines)
+        self.adjacent = any(machine.has_adjacency and machine.each is None for machine in self.machines)
+        # Rules with instances of their own keep their state elsewhere; their nodes here stay as they are.
+        self.sliced = tuple(index for index, machine in enumerate(self.machines) if machine.each is not None)
+        self.timed = tuple(i for i, machine in enumerate(self.machines) if machine.is_timed and machine.each is None)
+        self.is_timed = any(machine.is_timed for machine in self.machines)
         self._told_by_data = {
             event
             for event, indices in self.watchers.items()
@@ -44,20 +48,18 @@ class RuleBook:
         """Whether direction and label alone tell what the rules make of an event."""
         return (direction, label) not in self._told_by_data
 
-    def advance(
-        self, nodes: RuleNodes, direction: Direction, label: str, payload: Mapping[str, object], by: str | None
-    ) -> RuleNodes | int:
+    def advance(self, nodes: RuleNodes, event: Event) -> RuleNodes | int:
         """The nodes after an event, or the number of the first rule that refuses it."""
         if not nodes:
             return nodes
         after = list(nodes)
-        watching = self.watchers.get((direction, label), ())
+        watching = self.watchers.get((event.direction, event.label), ())
         for index in watching:
-            following = self.machines[index].react(nodes[index], direction, label, payload, by)
+            following = self.machines[index].react(nodes[index], event)
             if following is None:
                 return index
             after[index] = following
-        self._disarm(after, watching, direction)
+        self._disarm(after, watching, event.direction)
         return tuple(after)
 
     def _disarm(self, nodes: list[RuleNode], watching: tuple[int, ...], direction: Direction) -> None:
@@ -70,13 +72,22 @@ class RuleBook:
                 nothing: tuple[Outcome, ...] = (False,) * len(machine.patterns)
                 nodes[index] = machine.advance(node, direction, "", nothing) or node
 
-    def fits(
-        self, nodes: RuleNodes, direction: Direction, label: str, payload: Mapping[str, object], by: str | None
-    ) -> dict[int, tuple[Outcome, ...]]:
+    def late(self, nodes: RuleNodes, at: Time) -> tuple[RuleNodes, list[tuple[Time, int]]]:
+        """The nodes if nothing happens until then, and what was due before, with the numbers of the rules."""
+        missed: list[tuple[Time, int]] = []
+        after = list(nodes)
+        for index in self.timed:
+            due = nodes[index].state.due
+            if due is not None and due < at:
+                missed.append((due, index))
+                after[index] = self.machines[index].late(nodes[index])
+        return (tuple(after), missed) if missed else (nodes, missed)
+
+    def fits(self, nodes: RuleNodes, event: Event) -> dict[int, tuple[Outcome, ...]]:
         """For each rule that watches an event, which of its patterns the event fits."""
         return {
-            index: self.machines[index].outcomes(nodes[index].state, direction, label, payload, by)
-            for index in self.watchers.get((direction, label), ())
+            index: self.machines[index].outcomes(nodes[index].state.called, event)
+            for index in self.watchers.get((event.direction, event.label), ())
         }
 
     def imagine(self, nodes: RuleNodes, symbol: Symbol, *, helpful: bool) -> RuleNodes | int:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accord.language.details import print_rule_body
+from accord.language.details import print_rule
+from accord.language.rules import Within
 from accord.machine.guards import compile_guard, describe_failure
 from accord.machine.rule_forms import Atom, Form, Outcome, RuleState, counts_as, form_of
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from accord.language.rules import Pattern, Rule
     from accord.language.tree import Direction
     from accord.limits import Limits
+    from accord.machine.clocks import Time
+    from accord.machine.events import Event
     from accord.machine.rulebook import RuleBook
     from accord.machine.tables import Symbol
 
@@ -50,7 +53,7 @@ class RuleMachine:
     def __init__(self, rule: Rule, book: RuleBook, limits: Limits) -> None:
         self.rule = rule
         self.book = book
-        self.text = " ".join(print_rule_body(rule.body))
+        self.text = " ".join(print_rule(rule))
         self.patterns: list[Pattern] = []
         self.atoms: list[Atom] = []
         self.form: Form = form_of(self, rule.body)
@@ -61,10 +64,13 @@ class RuleMachine:
         for index, pattern in enumerate(self.patterns):
             self.by_label.setdefault(pattern.label, []).append(index)
         # Labels for which direction and label alone decide what this rule makes of an event.
+        self.each = rule.each
+        self.is_timed = isinstance(rule.body, Within)
+        alone = not self.is_timed and self.each is None
         self.plain_labels = {
             label
             for label, indices in self.by_label.items()
-            if all(not self.patterns[i].guards and not self.patterns[i].gated for i in indices)
+            if alone and all(not self.patterns[i].guards and not self.patterns[i].gated for i in indices)
         }
         self._most = limits.remembered_standings
         self._nodes: dict[RuleState, RuleNode] = {}
@@ -91,21 +97,19 @@ class RuleMachine:
         if known is not None:
             return known
         fresh = RuleNode(self, state)
-        if len(self._nodes) >= self._most:
+        if len(self._nodes) >= self._most or state.due is not None:
             return fresh
         fresh.shared = True
         return self._nodes.setdefault(state, fresh)
 
-    def outcomes(
-        self, state: RuleState, direction: Direction, label: str, payload: Mapping[str, object], by: str | None
-    ) -> tuple[Outcome, ...]:
-        """For each pattern whether the event fits it."""
+    def outcomes(self, called: int, event: Event) -> tuple[Outcome, ...]:
+        """For each pattern whether the event fits it; `called` has a bit for each bare label that has been called."""
         found: list[Outcome] = [False] * len(self.patterns)
-        for index in self.by_label.get(label, ()):
+        for index in self.by_label.get(event.label, ()):
             pattern = self.patterns[index]
-            if not self.applies(state, pattern, direction) or (pattern.gated and by is None):
+            if not self.applies(called, pattern, event.direction) or (pattern.gated and event.by is None):
                 continue
-            results = [guard(payload) for guard in self.guards[index]]
+            results = [guard(event.payload) for guard in self.guards[index]]
             found[index] = False if False in results else None if None in results else True
         return tuple(found)
 
@@ -120,23 +124,22 @@ class RuleMachine:
                         reasons.append(describe_failure(guard, payload))
         return tuple(dict.fromkeys(reasons))
 
-    def applies(self, state: RuleState, pattern: Pattern, direction: Direction) -> bool:
+    def applies(self, called: int, pattern: Pattern, direction: Direction) -> bool:
         """Whether a pattern looks at this direction now."""
         if pattern.direction is not None:
             return pattern.direction == direction
-        return direction == "!" or not state.called & self.bits[pattern.label]
+        return direction == "!" or not called & self.bits[pattern.label]
 
-    def react(
-        self, node: RuleNode, direction: Direction, label: str, payload: Mapping[str, object], by: str | None
-    ) -> RuleNode | None:
+    def react(self, node: RuleNode, event: Event) -> RuleNode | None:
         """The node after an event, or `None` if the rule refuses it."""
-        known = node.links.get((direction, label))  # only there if the label alone decides
+        known = node.links.get((event.direction, event.label))  # only there if the label alone decides
         if known is not None:
             return known
-        return self.advance(node, direction, label, self.outcomes(node.state, direction, label, payload, by))
+        outcomes = self.outcomes(node.state.called, event)
+        return self.advance(node, event.direction, event.label, outcomes, event.time)
 
     def advance(
-        self, node: RuleNode, direction: Direction, label: str, outcomes: tuple[Outcome, ...]
+        self, node: RuleNode, direction: Direction, label: str, outcomes: tuple[Outcome, ...], at: Time = 0
     ) -> RuleNode | None:
         """As `react`, where it is known which patterns the event fits."""
         key: object = (direction, label) if label in self.plain_labels else (direction, label, outcomes)
@@ -144,15 +147,19 @@ class RuleMachine:
         if known is not None:
             return known
         state = node.state
-        after = self.form.step(state, direction, outcomes)
+        after = self.form.step(state, direction, outcomes, at)
         if after is None:
             return None
-        if direction == "!" and label in self.bits:
+        if direction == "!" and label in self.bits and self.each is None:  # which a slice knows for all instances
             after = after._replace(called=after.called | self.bits[label])
         following = self.node(after)
         if node.shared and following.shared:  # what is not shared would be kept alive
             node.links[key] = following
         return following
+
+    def late(self, node: RuleNode) -> RuleNode:
+        """The node after the time of what it required was over."""
+        return self.node(self.form.late(node.state))
 
     def imagined(self, state: RuleState, symbol: Symbol, *, helpful: bool) -> tuple[Outcome, ...]:
         """Outcomes for an event whose payload is not known; see `RuleBook.imagine`."""
@@ -161,7 +168,7 @@ class RuleMachine:
         for index in self.by_label.get(symbol.label, ()):
             pattern = self.patterns[index]
             certain = not pattern.guards and (not pattern.gated or symbol.gated)
-            if self.applies(state, pattern, symbol.direction):
+            if self.applies(state.called, pattern, symbol.direction):
                 found[index] = certain or (helpful and index in wanted)
         return tuple(found)
 

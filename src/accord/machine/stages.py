@@ -22,15 +22,19 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from accord.errors import UsageError
 from accord.language.labels import print_word
+from accord.machine.events import Event
+from accord.machine.slices import SlicedRule
 from accord.machine.standing import OpenStanding
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from accord.language.tree import Direction
     from accord.machine.guards import Check, Registers
     from accord.machine.rulebook import RuleBook, RuleNodes
+    from accord.machine.slices import SlicedProtocol
     from accord.machine.standing import Standing, Standings
+    from accord.machine.tables import Symbol
 
 __all__ = ["CarefulLinks", "Links", "Options", "Stage", "Stages"]
 
@@ -86,20 +90,19 @@ class Stage:
     def allowed(self) -> tuple[str, ...]:
         """The words that are legal now, sorted: what the protocol allows and no rule is certain to refuse."""
         if self._allowed is None:
-            imagine = self.stages.book.imagine
-            self._allowed = tuple(
-                sorted(
-                    symbol.word
-                    for symbol in self.standing.symbols
-                    if not isinstance(imagine(self.rules, symbol, helpful=False), int)
-                )
-            )
+            self._allowed = self.allowed_of(self.standing.symbols)
         return self._allowed
+
+    def allowed_of(self, symbols: Iterable[Symbol]) -> tuple[str, ...]:
+        """The words of those symbols that no rule is certain to refuse, sorted."""
+        imagine = self.stages.book.imagine
+        fine = (symbol for symbol in symbols if not isinstance(imagine(self.rules, symbol, helpful=False), int))
+        return tuple(sorted(symbol.word for symbol in fine))
 
     def remember(self, direction: Direction, label: str, target: Stage) -> None:
         """Link a step that the label alone decided."""
         if not (self.shared and target.shared and self.stages.book.is_plain(direction, label)):
-            return
+            return  # a session that is wide never comes here
         if isinstance(self.standing, OpenStanding):
             self.stages.take_room(1)  # labels can be anything there
         word = (print_word(direction, label),)
@@ -146,7 +149,7 @@ class Stage:
         single = len(self.standing.configurations) == 1 and len(self.standing.configurations[0]) == 1
         if not single or len(named) > 1 or not book.is_plain(direction, label):
             return None
-        rules = book.advance(self.rules, direction, label, {}, None)
+        rules = book.advance(self.rules, Event(direction, label))
         if isinstance(rules, int):
             return None
         options = []
@@ -168,16 +171,29 @@ class Stages:
         "_room",
         "_weight",
         "book",
+        "is_timed",
+        "is_wide",
         "looks_at_data",
         "name",
         "registers",
+        "sliced",
+        "sliced_rules",
         "standings",
         "start",
     )
 
-    def __init__(self, standings: Standings, book: RuleBook) -> None:
+    def __init__(self, standings: Standings, book: RuleBook, sliced: SlicedProtocol | None = None) -> None:
         self.standings = standings
         self.book = book
+        self.sliced = sliced
+        """The protocol if it is sliced; all that happens is then fine as far as `standings` go."""
+        most = standings.limits.instances
+        machines = [book.machines[index] for index in book.sliced]
+        self.sliced_rules = tuple(SlicedRule(machine, machine.each or (), most) for machine in machines)
+        protocol = standings.machine if sliced is None else sliced.standings.machine
+        self.is_timed = protocol.is_timed or book.is_timed
+        self.is_wide = self.is_timed or sliced is not None or bool(machines)
+        """Whether sessions hold an `Extent`."""
         self.name = standings.machine.name
         self.registers = standings.registers
         self.looks_at_data = any(standings.checks.values())

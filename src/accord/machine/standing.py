@@ -9,26 +9,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accord.errors import AccordError, UsageError
+from accord.errors import UsageError
 from accord.language.labels import print_word
-from accord.machine.collection import Collection
-from accord.machine.configurations import enter, is_complete, moves, offers, weight
+from accord.machine import clocks
+from accord.machine.collection import Collection as Values
+from accord.machine.configurations import TooManyConfigurationsError, enter, is_complete, moves, offers, weight
 from accord.machine.guards import UNBOUND, Check, Registers, compile_check
 from accord.machine.tables import Symbol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from accord.language.tree import Direction
     from accord.limits import Limits
-    from accord.machine.configurations import Configuration
+    from accord.machine.clocks import Time
+    from accord.machine.configurations import Configuration, Origin
     from accord.machine.tables import Machine
 
-__all__ = ["OpenStanding", "Standing", "Standings", "TooManyConfigurationsError", "check_partners"]
-
-
-class TooManyConfigurationsError(AccordError):
-    """A session would have to follow more possibilities than `Limits.configurations` allows."""
+__all__ = [
+    "OpenStanding",
+    "Standing",
+    "Standings",
+    "TimedStanding",
+    "check_partners",
+]
 
 
 class Standing:
@@ -39,7 +43,7 @@ class Standing:
     def __init__(self, standings: Standings, configurations: tuple[Configuration, ...]) -> None:
         self.standings = standings
         self.configurations = configurations
-        self.complete = any(is_complete(standings.machine, c) for c in configurations)
+        self.complete = any(map(self._is_complete, configurations))
         self.shared = False
         """Whether all sessions that come here meet this very object."""
         self._following: dict[tuple[Direction, str], Standing] = {}
@@ -62,18 +66,32 @@ class Standing:
         machine = self.standings.machine
         found: dict[int, set[Configuration]] = {}
         for configuration in self.configurations:
-            for symbol, following, _ in moves(machine, configuration):
-                found.setdefault(symbol, set()).add(following)
+            for symbol, following, _ in self.moves(configuration):
+                found.setdefault(symbol, set()).update(following)
         return {machine.symbols[s]: frozenset(found[s]) for s in sorted(found)}
+
+    def moves(
+        self, configuration: Configuration, wanted: Collection[int] | None = None, at: Time = 0
+    ) -> Iterator[tuple[int, Sequence[Configuration], Origin]]:
+        """What can happen in one of the configurations at this time, with where it leads and which choice it is of."""
+        del at
+        for symbol, following, origin in moves(self.standings.machine, configuration, wanted):
+            yield symbol, (following,), origin
 
     @property
     def symbols(self) -> tuple[Symbol, ...]:
         """What can happen now, whatever the data."""
         if self._symbols is None:
             machine = self.standings.machine
-            numbers = {number for c in self.configurations for number in offers(machine, c)}
+            numbers = {number for c in self.configurations for number in self._offers(c)}
             self._symbols = tuple(machine.symbols[number] for number in sorted(numbers))
         return self._symbols
+
+    def _offers(self, configuration: Configuration) -> Iterator[int]:
+        return offers(self.standings.machine, configuration)
+
+    def _is_complete(self, configuration: Configuration) -> bool:
+        return is_complete(self.standings.machine, configuration)
 
     @property
     def allowed(self) -> tuple[str, ...]:
@@ -82,7 +100,9 @@ class Standing:
             self._allowed = tuple(sorted(symbol.word for symbol in self.symbols))
         return self._allowed
 
-    def matching(self, direction: Direction, label: str, partner: str | None) -> dict[Symbol, frozenset[Configuration]]:
+    def matching(
+        self, direction: Direction, label: str, partner: str | None, at: Time = 0
+    ) -> dict[Symbol, frozenset[Configuration]]:
         """The symbols that an event can be, its data left aside, and where each leads."""
         machine = self.standings.machine
         wanted = [
@@ -94,8 +114,8 @@ class Standing:
             return {}
         found: dict[int, set[Configuration]] = {}
         for configuration in self.configurations:
-            for symbol, following, _ in moves(machine, configuration, wanted):
-                found.setdefault(symbol, set()).add(following)
+            for symbol, following, _ in self.moves(configuration, wanted, at):
+                found.setdefault(symbol, set()).update(following)
         return {machine.symbols[s]: frozenset(found[s]) for s in sorted(found)}
 
     def follow(self, direction: Direction, label: str, partner: str | None = None) -> Standing | None:
@@ -110,12 +130,12 @@ class Standing:
         check_partners(direction, label, partner, matching)
         return self.standings.at(frozenset().union(*matching.values()))
 
-    def plain_step(self, direction: Direction, label: str, partner: str | None) -> Standing | None:
+    def plain_step(self, direction: Direction, label: str, partner: str | None, at: Time = 0) -> Standing | None:
         """As `follow`, for a step that nothing but the label decides; `None` if it is not like that."""
         known = self._following.get((direction, label)) if partner is None else None
         if known is not None:
             return known
-        matching = self.matching(direction, label, partner)
+        matching = self.matching(direction, label, partner, at)
         if not matching or not all(symbol.is_plain for symbol in matching):
             return None
         check_partners(direction, label, partner, matching)
@@ -130,8 +150,11 @@ class OpenStanding(Standing):
 
     __slots__ = ()
 
-    def matching(self, direction: Direction, label: str, partner: str | None) -> dict[Symbol, frozenset[Configuration]]:
+    def matching(
+        self, direction: Direction, label: str, partner: str | None, at: Time = 0
+    ) -> dict[Symbol, frozenset[Configuration]]:
         """Anything can be anything."""
+        del at
         return {Symbol(direction, label, partner): frozenset(self.configurations)}
 
     def follow(self, direction: Direction, label: str, partner: str | None = None) -> Standing:
@@ -139,10 +162,34 @@ class OpenStanding(Standing):
         del direction, label, partner
         return self
 
-    def plain_step(self, direction: Direction, label: str, partner: str | None) -> Standing:
+    def plain_step(self, direction: Direction, label: str, partner: str | None, at: Time = 0) -> Standing:
         """Here again."""
-        del direction, label, partner
+        del direction, label, partner, at
         return self
+
+
+class TimedStanding(Standing):
+    """Where a session of a protocol with deadlines stands; it depends on the time, so it is never shared."""
+
+    __slots__ = ()
+
+    def moves(
+        self, configuration: Configuration, wanted: Collection[int] | None = None, at: Time = 0
+    ) -> Iterator[tuple[int, Sequence[Configuration], Origin]]:
+        """As for any standing."""
+        return clocks.moves(self.standings.machine, configuration, at, wanted)
+
+    def _offers(self, configuration: Configuration) -> Iterator[int]:
+        return clocks.offers(self.standings.machine, configuration)
+
+    def _is_complete(self, configuration: Configuration) -> bool:
+        return clocks.is_complete(self.standings.machine, configuration)
+
+    @property
+    def next_due(self) -> Time | None:
+        """When the next deadline is due."""
+        machine = self.standings.machine
+        return min((due for c in self.configurations for due in clocks.dues(machine, c)), default=None)
 
 
 def check_partners(direction: Direction, label: str, partner: str | None, matching: Iterable[Symbol]) -> None:
@@ -170,15 +217,19 @@ class Standings:
             symbol: None if symbol.is_plain else compile_check(symbol, self.places, limits.set_members)
             for symbol in machine.symbols
         }
-        self.registers: Registers = tuple(
-            Collection() if name in machine.sets else UNBOUND for name in machine.registers
-        )
+        self.registers: Registers = tuple(Values() if name in machine.sets else UNBOUND for name in machine.registers)
         self._known: dict[tuple[Configuration, ...], Standing] = {}
         self._room = limits.remembered_standings
         if is_open:
             anywhere = self._known[(0,),] = OpenStanding(self, ((0,),))
             anywhere.shared = True
-        self.start = self.at(frozenset({enter(machine, 0)}))
+        self.start = self.begin(0)
+
+    def begin(self, at: Time) -> Standing:
+        """Where a session stands that begins at this time."""
+        if self.machine.is_timed:
+            return self.at(frozenset(clocks.enter(self.machine, 0, at)))
+        return self.at(frozenset({enter(self.machine, 0)}))
 
     def at(self, configurations: frozenset[Configuration]) -> Standing:
         """The standing of these configurations."""
@@ -187,6 +238,8 @@ class Standings:
                 f"more than {self.limits.configurations} possibilities would have to be followed"
             )
         key = tuple(sorted(configurations))
+        if self.machine.is_timed:
+            return TimedStanding(self, key)
         known = self._known.get(key)
         if known is not None:
             return known
@@ -202,5 +255,8 @@ class Standings:
 def _describe(configuration: Configuration) -> str:
     if len(configuration) == 1:
         return str(configuration[0])
+    if len(configuration) == 3:
+        number, parts, due = configuration
+        return f"({' | '.join(map(_describe, parts))}) at {number}" if parts else f"{number} until {due}"
     join, parts = configuration
     return f"({' | '.join(map(_describe, parts))}) then {join}"

@@ -2,7 +2,8 @@
 
 A machine is a list of states. There are two kinds:
 
-- a *plain* state has edges, each from a symbol (what happens) to a state, at most one edge per symbol;
+- a *plain* state has edges, each from a symbol (what happens) to a state, at most one edge per symbol; it may have a
+  deadline, which leads to another state if nothing has happened in time;
 - a *fork* starts the parts of an interleaving side by side and names the state in which the session goes on when all of
   them have finished. Parts are never multiplied out: they are states of the same table.
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from accord.language.clauses import Clause
     from accord.language.tree import Direction
 
-__all__ = ["END_STATE", "Fork", "Machine", "Plain", "State", "Stop", "Symbol"]
+__all__ = ["END_STATE", "Fork", "Late", "Machine", "Plain", "State", "Stop", "Symbol"]
 
 Stop = Literal["end", "pause"] | None
 
@@ -58,12 +59,26 @@ class Symbol(NamedTuple):
         return (self.direction, self.label, self.partner or "", details)
 
 
+class Late(NamedTuple):
+    """A deadline: how long a session may stay in a state, and where it is afterwards."""
+
+    milliseconds: int
+    target: int
+
+
 @dataclass(frozen=True, slots=True)
 class Plain:
     """A state with edges: pairs of an index into the machine's symbols and the number of the next state."""
 
     edges: tuple[tuple[int, int], ...] = ()
     stop: Stop = None
+    late: Late | None = None
+
+    @property
+    def targets(self) -> tuple[int, ...]:
+        """Where it leads: along its edges, and when its time is over."""
+        targets = tuple([target for _, target in self.edges])
+        return targets if self.late is None else (*targets, self.late.target)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +88,11 @@ class Fork:
     parts: tuple[int, ...]
     join: int
     stop: Stop = None
+
+    @property
+    def targets(self) -> tuple[int, ...]:
+        """Where it leads: into its parts, and behind them."""
+        return (*self.parts, self.join)
 
 
 State = Plain | Fork
@@ -117,6 +137,11 @@ class Machine:
         """The registers that collect."""
         clauses = [clause for symbol in self.symbols for clause in symbol.clauses]
         return frozenset(clause.register for clause in clauses if isinstance(clause, Collect))
+
+    @cached_property
+    def is_timed(self) -> bool:
+        """Whether some state has a deadline."""
+        return any(isinstance(state, Plain) and state.late is not None for state in self.states)
 
     @cached_property
     def has_forks(self) -> bool:

@@ -16,6 +16,7 @@ from accord.monitor.verdicts import OK
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from accord.machine.clocks import Time
     from accord.machine.guards import Registers
     from accord.machine.stages import Options, Stage
     from accord.monitor.verdicts import Verdict
@@ -29,20 +30,26 @@ class CarefulMonitor(Monitor):
 
     __slots__ = ()
 
-    def send(self, label: str, payload: Mapping[str, object] | None = None, to: str | None = None) -> Verdict:
+    def send(
+        self,
+        label: str,
+        payload: Mapping[str, object] | None = None,
+        to: str | None = None,
+        at: Time | None = None,
+    ) -> Verdict:
         """The agent sends a message or calls a tool; `to` names the partner where the contract needs it."""
-        if type(label) is str and to is None and (type(payload) is dict or payload is None):
-            at = self._at
+        if type(label) is str and to is None and at is None and (type(payload) is dict or payload is None):
+            place = self._at
             try:
-                word, check, after, others = at.careful_sends[label]
+                word, check, after, others = place.careful_sends[label]
                 held: Any = self._held  # registers: a session with several possibilities has no links
                 taken = held if check is None else check(payload, None, held)
                 if others:
                     taken, after = _choose(taken, after, others, payload, held)
             except Exception:  # noqa: BLE001 - not met before, no payload, or broken: told on the slow path
-                return self._attempt("!", label, payload, None, None)
-            if taken is not None and self._at is at and self._held is held: self._trace += word; self._at = after; self._held = taken; return OK  # fmt: skip  # noqa: E501, E701, E702
-        return self._attempt("!", label, payload, to, None)
+                return self._attempt("!", label, payload, None, None, None)
+            if taken is not None and self._at is place and self._held is held: self._trace += word; self._at = after; self._held = taken; return OK  # fmt: skip  # noqa: E501, E701, E702
+        return self._attempt("!", label, payload, to, None, at)
 
     def receive(
         self,
@@ -50,20 +57,22 @@ class CarefulMonitor(Monitor):
         payload: Mapping[str, object] | None = None,
         sender: str | None = None,
         by: str | None = None,
+        at: Time | None = None,
     ) -> Verdict:
         """Something reaches the agent; `by` names the person whose step it is, `sender` the partner."""
-        if type(label) is str and sender is None and by is None and (type(payload) is dict or payload is None):
-            at = self._at
+        bare = sender is None and by is None and at is None
+        if type(label) is str and bare and (type(payload) is dict or payload is None):
+            place = self._at
             try:
-                word, check, after, others = at.careful_receives[label]
+                word, check, after, others = place.careful_receives[label]
                 held: Any = self._held
                 taken = held if check is None else check(payload, None, held)
                 if others:
                     taken, after = _choose(taken, after, others, payload, held)
             except Exception:  # noqa: BLE001 - as above
-                return self._attempt("?", label, payload, None, None)
-            if taken is not None and self._at is at and self._held is held: self._trace += word; self._at = after; self._held = taken; return OK  # fmt: skip  # noqa: E501, E701, E702
-        return self._attempt("?", label, payload, sender, by)
+                return self._attempt("?", label, payload, None, None, None)
+            if taken is not None and self._at is place and self._held is held: self._trace += word; self._at = after; self._held = taken; return OK  # fmt: skip  # noqa: E501, E701, E702
+        return self._attempt("?", label, payload, sender, by, at)
 
 
 def _choose(

@@ -5,38 +5,35 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from contextlib import suppress
+from math import isfinite
+from typing import TYPE_CHECKING
 
 from accord.errors import UsageError
-from accord.language.labels import is_name, normalise, parse_word, print_word, quote
+from accord.language.labels import is_name, normalise, parse_word
+from accord.machine.events import NO_PAYLOAD, Event
 
 if TYPE_CHECKING:
     from accord.language.tree import Direction
+    from accord.machine.clocks import Time
 
-__all__ = ["NO_PAYLOAD", "Event", "make_event", "read_event"]
-
-NO_PAYLOAD: Mapping[str, object] = {}
-
-
-class Event(NamedTuple):
-    """Something that is said to happen: what, with whom, with which payload, and by whose decision."""
-
-    direction: Direction
-    label: str
-    partner: str | None = None
-    payload: Mapping[str, object] = NO_PAYLOAD
-    by: str | None = None
-
-    @property
-    def word(self) -> str:
-        """As it stands in a trace; who made the step is part of it."""
-        word = print_word(self.direction, self.label, self.partner)
-        if self.by is None:
-            return word
-        return f"{word} by {self.by if is_name(self.by) else quote(self.by)}"
+__all__ = ["make_event", "make_time", "read_event"]
 
 
-def make_event(direction: Direction, label: object, payload: object, partner: object, by: object = None) -> Event:
+def make_time(at: object) -> Time | None:
+    """A time from what a caller gave, `None` if nothing; `UsageError` if that cannot be one."""
+    if at is None:
+        return None
+    if isinstance(at, int | float) and not isinstance(at, bool):
+        with suppress(OverflowError):
+            if isfinite(at):
+                return at
+    raise UsageError(f"`at` is a time in seconds, a finite number, got {at!r}")
+
+
+def make_event(
+    direction: Direction, label: object, payload: object, partner: object, by: object = None, at: object = None
+) -> Event:
     """An event from what a caller gave; `UsageError` if that cannot be one."""
     if type(label) is not str:
         raise UsageError(f"a label is a `str`, got `{type(label).__name__}`")
@@ -50,7 +47,7 @@ def make_event(direction: Direction, label: object, payload: object, partner: ob
         payload = NO_PAYLOAD
     elif type(payload) is not dict:
         payload = _as_dict(payload)
-    return Event(direction, normalise(label), partner and normalise(partner), payload, by)
+    return Event(direction, normalise(label), partner and normalise(partner), payload, by, make_time(at))
 
 
 def _as_dict(payload: object) -> dict[str, object]:

@@ -17,8 +17,8 @@ from accord.machine.tables import Symbol
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from accord.machine.events import Event
     from accord.machine.standing import Standing
-    from accord.monitor.events import Event
     from accord.monitor.refusals import Refusal
 
 __all__ = ["explain", "list_words"]

@@ -14,6 +14,7 @@ from accord.errors import UsageError
 from accord.language.values import DEEPEST
 from accord.machine.collection import Collection
 from accord.machine.guards import UNBOUND
+from accord.machine.tables import Fork
 from accord.machine.taking import Possibilities
 
 if TYPE_CHECKING:
@@ -25,7 +26,15 @@ if TYPE_CHECKING:
     from accord.machine.tables import Machine
     from accord.machine.taking import Holding
 
-__all__ = ["configuration_from_json", "configuration_to_json", "holding_from_json", "holding_to_json"]
+__all__ = [
+    "configuration_from_json",
+    "configuration_to_json",
+    "frozen_from_json",
+    "frozen_to_json",
+    "holding_from_json",
+    "holding_to_json",
+    "is_time",
+]
 
 
 # Integers with more bits are written in hexadecimal: Python and JSON readers refuse the decimal digits of huge ones.
@@ -36,26 +45,44 @@ def configuration_to_json(configuration: Configuration) -> Json:
     """A configuration as nested arrays."""
     if len(configuration) == 1:
         return [configuration[0]]
-    join, parts = configuration
-    return [join, [configuration_to_json(part) for part in parts]]
+    number, parts, *due = configuration
+    return [number, [configuration_to_json(part) for part in parts], *due]
 
 
 def configuration_from_json(value: object, machine: Machine, depth: int) -> Configuration:
     """A configuration whose every number is known to be a state; the checksum may be right and the numbers wrong."""
     damaged = UsageError("the snapshot is damaged: it names no place of this contract")
-    if depth < 0 or not isinstance(value, list | tuple) or len(value) not in {1, 2}:
+    if depth < 0 or not isinstance(value, list | tuple) or not 1 <= len(value) <= 3:
         raise damaged
-    number = value[0]
+    number, *more = value
     if type(number) is not int or not 0 <= number < len(machine.states):
         raise damaged
-    if len(value) == 1:
+    state = machine.states[number]
+    if not more:
+        # In a protocol with deadlines a fork is entered at once, and a deadline runs from the beginning.
+        if machine.is_timed and (isinstance(state, Fork) or state.late is not None):
+            raise damaged
         return (number,)
-    parts = value[1]
-    if not isinstance(parts, list | tuple) or not parts:
+    parts, *time = more
+    if not isinstance(parts, list | tuple):
         raise damaged
-    if number not in machine.joins:
+    inside = tuple(sorted(configuration_from_json(part, machine, depth - 1) for part in parts))
+    if not time:
+        if not inside or number not in machine.joins:
+            raise damaged
+        return (number, inside)
+    if isinstance(state, Fork):
+        fits = machine.is_timed and bool(inside) and time == [0] and state.stop is not None
+    else:
+        fits = not inside and state.late is not None and is_time(time[0])
+    if not fits:
         raise damaged
-    return (number, tuple(sorted(configuration_from_json(part, machine, depth - 1) for part in parts)))
+    return (number, inside, time[0])
+
+
+def is_time(value: object) -> bool:
+    """Whether a value is a time."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
 
 
 def holding_to_json(holding: Holding) -> Json:
@@ -74,11 +101,12 @@ def _held_to_json(held: Held) -> Json:
     if held is UNBOUND:
         return {"unbound": True}
     if isinstance(held, Collection):
-        return {"set": [_frozen_to_json(element) for element in held]}
-    return _frozen_to_json(cast("Frozen", held))
+        return {"set": [frozen_to_json(element) for element in held]}
+    return frozen_to_json(cast("Frozen", held))
 
 
-def _frozen_to_json(value: Frozen) -> Json:
+def frozen_to_json(value: Frozen) -> Json:
+    """A frozen value as JSON."""
     if isinstance(value, float) and not isfinite(value):
         return {"float": str(value)}
     if isinstance(value, int) and value.bit_length() > _LARGEST_PLAIN:
@@ -89,12 +117,12 @@ def _frozen_to_json(value: Frozen) -> Json:
         return value
     tag, inside = value
     if tag == "list":
-        return [tag, [_frozen_to_json(item) for item in cast("tuple[Frozen, ...]", inside)]]
+        return [tag, [frozen_to_json(item) for item in cast("tuple[Frozen, ...]", inside)]]
     if tag == "map":
         return [
             tag,
             [
-                [_frozen_to_json(key), _frozen_to_json(item)]
+                [frozen_to_json(key), frozen_to_json(item)]
                 for key, item in cast("tuple[tuple[str, Frozen], ...]", inside)
             ],
         ]
@@ -140,8 +168,8 @@ def _held_from_json(value: object) -> Held:
     if value == {"unbound": True}:
         return UNBOUND
     if isinstance(value, dict) and set(value) == {"set"} and isinstance(value["set"], list):
-        return Collection(_frozen_from_json(item, DEEPEST) for item in value["set"])
-    return _frozen_from_json(value, DEEPEST)
+        return Collection(frozen_from_json(item) for item in value["set"])
+    return frozen_from_json(value)
 
 
 def _odd_scalar(value: dict[str, object]) -> Frozen:
@@ -157,7 +185,8 @@ def _odd_scalar(value: dict[str, object]) -> Frozen:
     return text
 
 
-def _frozen_from_json(value: object, depth: int) -> Frozen:
+def frozen_from_json(value: object, depth: int = DEEPEST) -> Frozen:
+    """The frozen value in JSON; `UsageError` if there is none."""
     if value is None or (isinstance(value, str | int | float) and not isinstance(value, bool)):
         return value
     if isinstance(value, dict) and set(value) == {"float"} and value["float"] in {"nan", "inf", "-inf"}:
@@ -170,13 +199,13 @@ def _frozen_from_json(value: object, depth: int) -> Frozen:
     if tag == "bool" and isinstance(inside, bool):
         return ("bool", inside)
     if tag == "list" and isinstance(inside, list):
-        return ("list", tuple(_frozen_from_json(item, depth - 1) for item in inside))
+        return ("list", tuple(frozen_from_json(item, depth - 1) for item in inside))
     if tag == "map" and isinstance(inside, list):
         items = []
         for item in inside:
-            key = _frozen_from_json(item[0], 0) if isinstance(item, list) and len(item) == 2 else None
+            key = frozen_from_json(item[0], 0) if isinstance(item, list) and len(item) == 2 else None
             if not isinstance(key, str):
                 raise _damaged()
-            items.append((key, _frozen_from_json(item[1], depth - 1)))
+            items.append((key, frozen_from_json(item[1], depth - 1)))
         return ("map", tuple(items))
     raise _damaged()

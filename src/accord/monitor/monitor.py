@@ -27,8 +27,9 @@ from typing import TYPE_CHECKING, Self
 
 from accord.errors import UsageError
 from accord.machine.contract import Contract, compile_contract
+from accord.machine.extent import Extent
 from accord.monitor.atomicity import atomic
-from accord.monitor.events import make_event, read_event
+from accord.monitor.events import make_event, make_time, read_event
 from accord.monitor.step import (
     Mode,
     Situation,
@@ -37,6 +38,7 @@ from accord.monitor.step import (
     is_over,
     status,
     step,
+    tick,
 )
 from accord.monitor.verdicts import OK, Blocked, Violation
 
@@ -45,21 +47,25 @@ if TYPE_CHECKING:
 
     from accord.canonical import Json
     from accord.language.tree import Direction
+    from accord.machine.clocks import Time
+    from accord.machine.events import Event
     from accord.machine.taking import Holding
-    from accord.monitor.events import Event
     from accord.monitor.step import Place, Status
     from accord.monitor.verdicts import Verdict
 
 __all__ = ["Monitor"]
 
 
-@atomic("send", "receive", "close", "reset", "_attempt", "_situation")
+@atomic("send", "receive", "tick", "close", "reset", "_attempt", "_situation")
 class Monitor:
     """Watches one session against a protocol.
 
     `contract` is a text (`str`), a file (`Path`) or a compiled contract, which any number of monitors can share.
     Where it declares several protocols, `protocol` names one. In mode `halt` everything after a violation is blocked;
     in mode `refuse` a violation is recorded and changes nothing.
+
+    Where a contract uses time, every call is told it by `at`, in seconds on any clock that does not go back. The
+    session begins at the `at` the monitor is made with, or at the first one it is told.
 
     Example:
         >>> m = Monitor("!Ping.?Pong.end")
@@ -69,7 +75,14 @@ class Monitor:
 
     __slots__ = ("_at", "_before", "_contract", "_held", "_lock", "_mode", "_name", "_trace")
 
-    def __init__(self, contract: str | Path | Contract, *, protocol: str | None = None, mode: Mode = "halt") -> None:
+    def __init__(
+        self,
+        contract: str | Path | Contract,
+        *,
+        protocol: str | None = None,
+        mode: Mode = "halt",
+        at: Time | None = None,
+    ) -> None:
         if mode not in ("halt", "refuse"):
             raise UsageError(f"mode is `halt` or `refuse`, got {mode!r}")
         if not isinstance(contract, Contract):
@@ -79,10 +92,12 @@ class Monitor:
         self._name = stages.name
         self._mode: Mode = mode
         self._at: Place = stages.start
-        self._held: Holding = stages.registers
+        self._held: Holding | Extent = stages.registers
         self._trace: list[str] = []
         # Events before this monitor was restored; `None` if it has seen its session from the start.
         self._before: int | None = None
+        if stages.is_wide or at is not None:
+            self._at, self._held = begin(contract, self._name, make_time(at))
         if stages.looks_at_data and type(self) is Monitor:
             from accord.monitor.careful import CarefulMonitor  # noqa: PLC0415 - it is made of this class
 
@@ -90,16 +105,22 @@ class Monitor:
 
     # -- events --------------------------------------------------------------------------------------------------------
 
-    def send(self, label: str, payload: Mapping[str, object] | None = None, to: str | None = None) -> Verdict:
+    def send(
+        self,
+        label: str,
+        payload: Mapping[str, object] | None = None,
+        to: str | None = None,
+        at: Time | None = None,
+    ) -> Verdict:
         """The agent sends a message or calls a tool; `to` names the partner where the contract needs it."""
-        if type(label) is str and to is None and (payload is None or type(payload) is dict):
+        if type(label) is str and to is None and at is None and (payload is None or type(payload) is dict):
             try:
                 word, after = self._at.sends[label]; self._trace += word; self._at = after  # fmt: skip  # noqa: E702
             except KeyError:
                 pass
             else:
                 return OK
-        return self._attempt("!", label, payload, to, None)
+        return self._attempt("!", label, payload, to, None, at)
 
     def receive(
         self,
@@ -107,22 +128,31 @@ class Monitor:
         payload: Mapping[str, object] | None = None,
         sender: str | None = None,
         by: str | None = None,
+        at: Time | None = None,
     ) -> Verdict:
         """Something reaches the agent; `by` names the person whose step it is, `sender` the partner."""
-        if type(label) is str and sender is None and by is None and (payload is None or type(payload) is dict):
+        bare = sender is None and by is None and at is None
+        if type(label) is str and bare and (payload is None or type(payload) is dict):
             try:
                 word, after = self._at.receives[label]; self._trace += word; self._at = after  # fmt: skip  # noqa: E702
             except KeyError:
                 pass
             else:
                 return OK
-        return self._attempt("?", label, payload, sender, by)
+        return self._attempt("?", label, payload, sender, by, at)
 
-    def peek_send(self, label: str, payload: Mapping[str, object] | None = None, to: str | None = None) -> Verdict:
+    def peek_send(
+        self,
+        label: str,
+        payload: Mapping[str, object] | None = None,
+        to: str | None = None,
+        at: Time | None = None,
+    ) -> Verdict:
         """What `send` would answer; changes nothing."""
-        if type(label) is str and to is None and (payload is None or type(payload) is dict) and label in self._at.sends:
+        plain = type(label) is str and to is None and at is None and (payload is None or type(payload) is dict)
+        if plain and label in self._at.sends:
             return OK
-        return self._ask("!", label, payload, to, None)
+        return self._ask("!", label, payload, to, None, at)
 
     def peek_receive(
         self,
@@ -130,36 +160,62 @@ class Monitor:
         payload: Mapping[str, object] | None = None,
         sender: str | None = None,
         by: str | None = None,
+        at: Time | None = None,
     ) -> Verdict:
         """What `receive` would answer; changes nothing."""
-        plain = type(label) is str and sender is None and by is None and (payload is None or type(payload) is dict)
-        if plain and label in self._at.receives:
+        bare = sender is None and by is None and at is None
+        if type(label) is str and bare and (payload is None or type(payload) is dict) and label in self._at.receives:
             return OK
-        return self._ask("?", label, payload, sender, by)
+        return self._ask("?", label, payload, sender, by, at)
 
-    def close(self) -> Verdict:
+    def tick(self, at: Time) -> Verdict:
+        """Time passes and nothing happens: deadlines that lie before `at` expire.
+
+        It is a violation if a rule required something until then. It does not stand in the trace.
+        """
+        time = make_time(at)
+        while True:
+            situation = place, held = self._situation()
+            after, verdict = self._let_pass(situation, time)
+            there, holding = after
+            if self._at is place and self._held is held: self._at = there; self._held = holding; return verdict  # fmt: skip  # noqa: E501, E701, E702
+
+    def next_due(self) -> Time | None:
+        """When the next deadline is due; the program calls `tick` after that, if nothing happens before.
+
+        `None` if nothing is due.
+        """
+        situation = self._situation()
+        if not isinstance(situation.holding, Extent):
+            return None
+        from accord.monitor import wide  # noqa: PLC0415 - loaded for contracts that need it
+
+        return wide.next_due(situation)
+
+    def close(self, at: Time | None = None) -> Verdict:
         """Nothing more will come: `Ok` if nothing is owed, else a violation that says what is.
 
         Closing is final. Closing again gives the same answer.
         """
+        time = make_time(at)
         while True:
-            situation = at, held = self._situation()
-            after, verdict = self._end(situation)
-            place = after.place
-            if self._at is at and self._held is held: self._at = place; return verdict  # fmt: skip  # noqa: E701, E702
+            situation = place, held = self._situation()
+            after, verdict = self._end(situation, time)
+            there, holding = after
+            if self._at is place and self._held is held: self._at = there; self._held = holding; return verdict  # fmt: skip  # noqa: E501, E701, E702
 
-    def reset(self) -> None:
-        """Start a new session: first state, empty trace."""
-        at, held = begin(self._contract, self._name)
+    def reset(self, at: Time | None = None) -> None:
+        """Start a new session: first state, empty trace; at that time, if the contract uses it."""
+        place, held = begin(self._contract, self._name, make_time(at))
         trace: list[str] = []
-        self._at = at; self._held = held; self._trace = trace; self._before = None  # fmt: skip  # noqa: E702
+        self._at = place; self._held = held; self._trace = trace; self._before = None  # fmt: skip  # noqa: E702
 
     # -- questions -----------------------------------------------------------------------------------------------------
 
     def allowed(self) -> list[str]:
         """The words that are legal now, sorted; empty when halted, closed or at the end."""
         situation = self._situation()
-        return [] if is_over(situation.place) else list(situation.stage.allowed)
+        return [] if is_over(situation.place) else list(situation.allowed)
 
     @property
     def current_state(self) -> int | str:
@@ -169,7 +225,7 @@ class Monitor:
     @property
     def is_terminal(self) -> bool:
         """Whether the session may end here: the protocol allows it and no rule owes anything."""
-        return self._situation().stage.complete
+        return self._situation().complete
 
     @property
     def is_halted(self) -> bool:
@@ -241,7 +297,7 @@ class Monitor:
                 event = read_event(word)
             except ValueError as error:
                 raise UsageError(f"entry {index} of the trace: {error}") from None
-            monitor._attempt(event.direction, event.label, None, event.partner, event.by)
+            monitor._attempt(event.direction, event.label, None, event.partner, event.by, None)
         return monitor
 
     def snapshot(self, *, key: bytes | None = None) -> dict[str, Json]:
@@ -294,19 +350,20 @@ class Monitor:
         payload: Mapping[str, object] | None,
         partner: str | None,
         by: str | None,
+        at: Time | None,
     ) -> Verdict:
-        event = make_event(direction, label, payload, partner, by)
+        event = make_event(direction, label, payload, partner, by, at)
         word = event.word
         while True:
-            situation = at, held = self._situation()
+            situation = place, held = self._situation()
             trace = self._trace
-            place = len(trace)
-            after, verdict = self._judge(situation, event, place)
+            position = len(trace)
+            after, verdict = self._judge(situation, event, position)
             there, holding = after
             # A trace has few different words, so equal ones share their text; a refused one is found by its own.
             entry = (intern(word),) if verdict is OK else (word,)
-            if self._at is at and self._held is held: self._trace += entry; self._at = there; self._held = holding; break  # fmt: skip  # noqa: E501, E701, E702
-        if isinstance(verdict, Violation) and (place >= len(trace) or trace[place] is not word):
+            if self._at is place and self._held is held: self._trace += entry; self._at = there; self._held = holding; break  # fmt: skip  # noqa: E501, E701, E702
+        if isinstance(verdict, Violation) and (position >= len(trace) or trace[position] is not word):
             return verdict.at_position((self._before or 0) + _index_by_identity(trace, word))
         return verdict
 
@@ -317,13 +374,24 @@ class Monitor:
         payload: Mapping[str, object] | None,
         partner: str | None,
         by: str | None,
+        at: Time | None,
     ) -> Verdict:
-        event = make_event(direction, label, payload, partner, by)
+        event = make_event(direction, label, payload, partner, by, at)
         return self._judge(self._situation(), event, len(self._trace))[1]
 
-    def _end(self, situation: Situation) -> tuple[Situation, Verdict]:
+    def _end(self, situation: Situation, at: Time | None) -> tuple[Situation, Verdict]:
         try:
-            return close(situation, (self._before or 0) + len(self._trace))
+            return close(situation, (self._before or 0) + len(self._trace), at)
+        except UsageError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever broke inside, the answer is no
+            return situation, Blocked(f"accord failed inside ({error!r})")
+
+    def _let_pass(self, situation: Situation, at: Time | None) -> tuple[Situation, Verdict]:
+        try:
+            return tick(situation, self._mode, (self._before or 0) + len(self._trace), at)
+        except UsageError:
+            raise
         except Exception as error:  # noqa: BLE001 - whatever broke inside, the answer is no
             return situation, Blocked(f"accord failed inside ({error!r})")
 

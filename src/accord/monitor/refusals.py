@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING
 from accord.monitor.verdicts import CLOSING
 
 if TYPE_CHECKING:
+    from accord.language.values import Frozen
+    from accord.machine.events import Event
+    from accord.machine.extent import Missed
     from accord.machine.paths import Fits
     from accord.machine.rules import RuleNode
     from accord.machine.stages import Stage
-    from accord.monitor.events import Event
+    from accord.machine.standing import Standing
 
 __all__ = ["Refusal"]
 
@@ -24,8 +27,11 @@ __all__ = ["Refusal"]
 class Refusal:
     """Where and why an event was refused.
 
-    `event` is `None` for closing; `rule` is the rule that refused, `None` if the protocol did; `reasons` say why, where
-    the label was right and the data was not; `fits` says which patterns of the rules the event fitted.
+    `event` is `None` for closing and for time that passes; `rule` is the rule that refused, `None` if the protocol did;
+    `reasons` say why, where the label was right and the data was not; `fits` says which patterns of the rules the event
+    fitted. Where a contract has slices or deadlines, `words` were legal, `instance` is where the event's instance of a
+    sliced protocol stood, `keys` are those of the instances it is about, `missed` is what was due before, and `instead`
+    is what happened if it was no event.
     """
 
     stage: Stage
@@ -33,16 +39,26 @@ class Refusal:
     reasons: tuple[str, ...] = ()
     rule: RuleNode | None = None
     fits: Fits | None = None
+    words: tuple[str, ...] | None = None
+    instance: Standing | None = None
+    keys: tuple[Frozen, ...] = ()
+    missed: tuple[Missed, ...] = ()
+    instead: str = CLOSING
+
+    @property
+    def standing(self) -> Standing:
+        """Where the protocol stood, or its instance."""
+        return self.stage.standing if self.instance is None else self.instance
 
     @property
     def expected(self) -> tuple[str, ...]:
         """The words that were legal, sorted."""
-        return self.stage.allowed
+        return self.stage.allowed if self.words is None else self.words
 
     @property
     def got(self) -> str:
         """What happened instead."""
-        return CLOSING if self.event is None else self.event.word
+        return self.instead if self.event is None else self.event.word
 
     @property
     def contract(self) -> str:
@@ -64,7 +80,7 @@ class Refusal:
     @property
     def state(self) -> int | str:
         """Where the session stood."""
-        return self.stage.standing.number
+        return self.standing.number
 
     @property
     def explanation(self) -> str:

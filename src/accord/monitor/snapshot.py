@@ -15,7 +15,8 @@ import msgspec
 
 from accord.canonical import encode
 from accord.errors import UsageError
-from accord.machine.rule_forms import RuleState
+from accord.machine.extent import Extent
+from accord.monitor.extents import extent_from_json, extent_to_json, rule_from_json, rule_to_json
 from accord.monitor.holdings import (
     configuration_from_json,
     configuration_to_json,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from accord.machine.contract import Contract
     from accord.machine.rulebook import RuleNodes
     from accord.machine.standing import Standings
+    from accord.machine.taking import Holding
     from accord.monitor.step import Place
 
 __all__ = ["FORMAT", "VERSION", "read", "write"]
@@ -50,7 +52,8 @@ class _Record(msgspec.Struct, forbid_unknown_fields=True):
     configurations: list[list[object]]
     events: Annotated[int, msgspec.Meta(ge=0)]
     holding: object = None
-    rules: list[tuple[int, list[int], int]] = []
+    extent: object = None
+    rules: list[list[object]] = []
 
 
 # Made once, while the module is imported: making it is not safe when several threads do it at the same time.
@@ -79,10 +82,12 @@ def write(
         "configurations": [configuration_to_json(c) for c in situation.standing.configurations],
         "events": events,
     }
-    if holding:
+    if isinstance(holding, Extent):
+        body["extent"] = extent_to_json(holding)
+    elif holding:
         body["holding"] = holding_to_json(holding)
     if situation.rules:
-        body["rules"] = [[node.state.called, list(node.state.counts), node.state.extra] for node in situation.rules]
+        body["rules"] = [rule_to_json(node.state) for node in situation.rules]
     return {**body, "checksum": _seal(encode(body), key)}
 
 
@@ -107,7 +112,11 @@ def read(
     stages = contract.stages(record.protocol)
     standings = stages.standings
     standing = standings.at(_configurations(record.configurations, standings))
-    holding = holding_from_json(record.holding, standing)
+    holding: Holding | Extent
+    if stages.is_wide:
+        holding = extent_from_json(record.extent, stages, standing)
+    else:
+        holding = holding_from_json(record.holding, standing)
     stage = stages.at(standing, _rules(record.rules, contract))
     place: Place
     if record.phase in {"running", "puzzled"}:
@@ -117,17 +126,11 @@ def read(
     return Situation(place, holding), record.protocol, record.mode, record.events
 
 
-def _rules(states: list[tuple[int, list[int], int]], contract: Contract) -> RuleNodes:
+def _rules(states: list[list[object]], contract: Contract) -> RuleNodes:
     machines = contract.rules.machines
     if len(states) != len(machines):
         raise UsageError("the snapshot is damaged: it has other rules than the contract")
-    nodes = []
-    for (called, counts, extra), machine in zip(states, machines, strict=True):
-        fits = len(counts) == len(machine.atoms) and min([called, extra, *counts]) >= 0
-        if not fits:
-            raise UsageError(f'the snapshot is damaged: rule "{machine.rule.name}" cannot be in that state')
-        nodes.append(machine.node(RuleState(called, tuple(counts), extra)))
-    return tuple(nodes)
+    return tuple(rule_from_json(state, machine) for state, machine in zip(states, machines, strict=True))
 
 
 def _check_key(key: bytes | None) -> None:

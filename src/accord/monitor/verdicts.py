@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CLOSING",
     "OK",
+    "TICKING",
     "UNRECOGNIZED",
     "Blocked",
     "Ok",
@@ -30,6 +31,9 @@ UNRECOGNIZED = "Unrecognized"
 
 CLOSING = "end"
 """What a violation has got when a session was closed too early."""
+
+TICKING = "tick"
+"""What a violation has got when only time has passed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import pytest
 from accord.cli import events
 from accord.cli.events import Close, events_in_arguments, events_in_stream, read_one
 from accord.errors import UsageError
-from accord.monitor.events import Event
+from accord.machine.events import Event
 
 
 def arguments(*texts):

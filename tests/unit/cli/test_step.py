@@ -5,7 +5,7 @@ import pytest
 from accord.cli.holdings import registers_of
 from accord.cli.stepper import HELP, PROMPT, Stepper, actions, occupied, respond
 from accord.machine.contract import compile_contract
-from accord.monitor.events import Event
+from accord.machine.events import Event
 from accord.monitor.step import begin, status
 
 ASK = "!Ask.?{Yes.end, No}.!Sorry.end"

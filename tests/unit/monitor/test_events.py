@@ -2,7 +2,8 @@
 
 import pytest
 
-from accord.monitor.events import Event, read_event
+from accord.machine.events import Event
+from accord.monitor.events import read_event
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,155 @@
+"""Where a session of a protocol with deadlines can be: configurations that know what time it is.
+
+As in `configurations`, with three differences:
+
+- `(state, (), due)`: the session (or part) is in a state with a deadline, and until when it is in time;
+- `(fork, parts, 0)`: an interleaving that is a recursion point and in which nothing has happened yet, so that the
+  session may pause there; its parts have clocks that run;
+- when all parts of an interleaving may end, what follows them may have begun, and from then on its clocks run. So that
+  it has begun and that it has not are two possibilities, and a session follows both.
+
+To enter a state therefore leads to several configurations, and all of them depend on the time.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, TypeAlias
+
+from accord.machine.configurations import TooManyConfigurationsError
+from accord.machine.tables import END_STATE, Fork, Plain
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from accord.machine.configurations import Configuration, Origin
+    from accord.machine.tables import Machine
+
+__all__ = ["Time", "dues", "enter", "is_complete", "late", "may_end", "moves", "offers"]
+
+Time: TypeAlias = int | float
+
+# More ways for the parts of one interleaving to begin than anybody can mean.
+_MOST_WAYS = 10_000
+
+
+def enter(machine: Machine, number: int, at: Time) -> list[Configuration]:
+    """Where a session can be that comes to a state at this time."""
+    state = machine.states[number]
+    if isinstance(state, Plain):
+        if state.late is None:
+            return [(number,)]
+        return [(number, (), at + state.late.milliseconds / 1000)]
+    found: list[Configuration] = []
+    for parts in _ways([enter(machine, part, at) for part in state.parts]):
+        found += _beside(machine, state.join, parts, at, head=None if state.stop is None else number)
+    return found
+
+
+def _ways(parts: list[list[Configuration]]) -> Iterable[tuple[Configuration, ...]]:
+    many = 1
+    for part in parts:
+        many *= len(part)
+    if many > _MOST_WAYS:
+        raise TooManyConfigurationsError(f"more than {_MOST_WAYS} possibilities would have to be followed")
+    return product(*parts)
+
+
+def _beside(
+    machine: Machine, join: int, parts: Iterable[Configuration], at: Time, head: int | None = None
+) -> list[Configuration]:
+    """An interleaving with its parts in these places, and what follows it if they may all have ended."""
+    parts = list(parts)
+    running = tuple(sorted(part for part in parts if len(part) > 1 or machine.states[part[0]] != END_STATE))
+    found: list[Configuration] = []
+    if running:
+        found.append((join, running) if head is None else (head, running, 0))
+    if all(may_end(machine, part) for part in parts):
+        found += enter(machine, join, at)
+    return found
+
+
+def _parts(machine: Machine, configuration: Configuration) -> tuple[int, tuple[Configuration, ...]] | None:
+    """Join and parts of an interleaving; `None` for a plain state."""
+    if len(configuration) == 2:
+        return configuration
+    if len(configuration) == 3 and configuration[1]:
+        fork = machine.states[configuration[0]]
+        assert isinstance(fork, Fork)  # noqa: S101 - nothing else has parts
+        return fork.join, configuration[1]
+    return None
+
+
+def moves(
+    machine: Machine,
+    configuration: Configuration,
+    at: Time,
+    wanted: Collection[int] | None = None,
+    origin: Origin = (),
+) -> Iterator[tuple[int, list[Configuration], Origin]]:
+    """Every symbol that can happen (or every wanted one), with the configurations after it if it happens now."""
+    interleaved = _parts(machine, configuration)
+    if interleaved is None:
+        state = machine.states[configuration[0]]
+        assert isinstance(state, Plain)  # noqa: S101 - forks are entered at once
+        for symbol, target in state.edges:
+            if wanted is None or symbol in wanted:
+                yield symbol, enter(machine, target, at), origin
+        return
+    join, parts = interleaved
+    for index, part in enumerate(parts):
+        if index and part == parts[index - 1]:
+            continue  # equal parts move alike
+        others = [*parts[:index], *parts[index + 1 :]]
+        for symbol, afters, inside in moves(machine, part, at, wanted, (*origin, index)):
+            yield symbol, [found for after in afters for found in _beside(machine, join, [*others, after], at)], inside
+
+
+def offers(machine: Machine, configuration: Configuration) -> Iterator[int]:
+    """Every symbol that can happen."""
+    interleaved = _parts(machine, configuration)
+    if interleaved is None:
+        for symbol, _ in machine.states[configuration[0]].edges:  # type: ignore[union-attr] # forks are entered at once
+            yield symbol
+    else:
+        for part in interleaved[1]:
+            yield from offers(machine, part)
+
+
+def may_end(machine: Machine, configuration: Configuration) -> bool:
+    """Whether the session or part can be over here; for an interleaving another configuration says so."""
+    return _parts(machine, configuration) is None and machine.states[configuration[0]].stop == "end"
+
+
+def is_complete(machine: Machine, configuration: Configuration) -> bool:
+    """Whether nothing is owed here: the session may end, or pauses where no end can be reached."""
+    if len(configuration) == 2:
+        parts = configuration[1]
+        all_complete = all(is_complete(machine, part) for part in parts)
+        return all_complete and not all(may_end(machine, part) for part in parts)
+    return machine.states[configuration[0]].stop is not None
+
+
+def dues(machine: Machine, configuration: Configuration) -> Iterator[Time]:
+    """When the deadlines that run here are due."""
+    interleaved = _parts(machine, configuration)
+    if interleaved is not None:
+        for part in interleaved[1]:
+            yield from dues(machine, part)
+    elif len(configuration) == 3:
+        yield configuration[2]
+
+
+def late(machine: Machine, configuration: Configuration, due: Time) -> list[Configuration]:
+    """Where the session can be after what was due at this time has not happened."""
+    if due not in dues(machine, configuration):
+        return [configuration]
+    interleaved = _parts(machine, configuration)
+    if interleaved is None:
+        state = machine.states[configuration[0]]
+        assert isinstance(state, Plain)  # noqa: S101 - something is due here
+        assert state.late is not None  # noqa: S101
+        return enter(machine, state.late.target, due)
+    join, parts = interleaved
+    ways = _ways([late(machine, part, due) for part in parts])
+    return [found for way in ways for found in _beside(machine, join, way, due)]

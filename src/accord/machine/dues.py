@@ -1,0 +1,72 @@
+"""What is due when, for any number of instances: an immutable queue that gives the earliest first.
+
+It is a leftist heap, so adding and taking off cost the logarithm of its size and share all the rest with the queue
+before. Nothing is ever removed from the middle: an entry whose instance has moved on since is stale, and is left out
+when it comes up. When most entries are stale the queue is made anew from those that are not, so that it never holds
+more than a constant times what is really due.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from accord.language.values import Frozen
+    from accord.machine.clocks import Time
+
+__all__ = ["NOTHING_DUE", "Dues"]
+
+# Rank (length of the right spine), time, key, left and right.
+_Heap: TypeAlias = "tuple[int, Time, Frozen, _Heap | None, _Heap | None]"
+
+_FEW = 64
+
+
+def _merge(one: _Heap | None, other: _Heap | None) -> _Heap | None:
+    if one is None or other is None:
+        return other if one is None else one
+    if other[1] < one[1]:
+        one, other = other, one
+    _, due, key, left, right = one
+    merged = _merge(right, other)  # as deep as right spines are long: the logarithm of the size
+    assert merged is not None  # noqa: S101 - the other is something
+    if left is None:
+        return (1, due, key, merged, None)
+    return (merged[0] + 1, due, key, left, merged) if left[0] >= merged[0] else (left[0] + 1, due, key, merged, left)
+
+
+@dataclass(frozen=True, slots=True)
+class Dues:
+    """Times with the keys of the instances they belong to."""
+
+    _heap: _Heap | None = None
+    _size: int = 0
+
+    def with_due(self, due: Time, key: Frozen) -> Dues:
+        """The queue with one entry more."""
+        return Dues(_merge(self._heap, (1, due, key, None, None)), self._size + 1)
+
+    def first(self, is_current: Callable[[Time, Frozen], bool]) -> tuple[tuple[Time, Frozen] | None, Dues]:
+        """The earliest entry that is not stale, and the queue without the stale ones before it."""
+        heap, size = self._heap, self._size
+        while heap is not None:
+            _, due, key, left, right = heap
+            if is_current(due, key):
+                return (due, key), self if size == self._size else Dues(heap, size)
+            heap, size = _merge(left, right), size - 1
+        return None, NOTHING_DUE
+
+    def tidied(self, current: int, entries: Callable[[], Iterable[tuple[Time, Frozen]]]) -> Dues:
+        """The queue, made anew from `entries` if far more than `current` are in it."""
+        if self._size <= 2 * current + _FEW:
+            return self
+        fresh = NOTHING_DUE
+        for due, key in entries():
+            fresh = fresh.with_due(due, key)
+        return fresh
+
+
+NOTHING_DUE = Dues()

@@ -1,0 +1,268 @@
+"""Slices: one instance of a rule or of a protocol for every value of a payload field.
+
+What a session holds of a slice is immutable, and shares nearly everything with what it held before: instances are in a
+hash trie, so an event costs the same however many there are. A refused attempt, a lost race and a step that is taken
+back see nothing of each other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+
+from immutables import Map
+
+from accord.diagnostics.visible import clip
+from accord.language.values import MISSING, freeze, lookup
+from accord.machine.dues import NOTHING_DUE, Dues
+from accord.machine.standing import TimedStanding
+from accord.machine.taking import Refused, Taken, spread, take, wait
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from accord.language.clauses import Path
+    from accord.language.tree import Direction
+    from accord.language.values import Frozen
+    from accord.machine.clocks import Time
+    from accord.machine.events import Event
+    from accord.machine.rules import RuleMachine, RuleNode
+    from accord.machine.standing import Standing, Standings
+    from accord.machine.tables import Symbol
+    from accord.machine.taking import Holding
+
+__all__ = ["NO_KEY", "Course", "Instance", "NoKey", "RuleSlice", "SlicedProtocol", "SlicedRule", "key_of"]
+
+
+class NoKey:
+    """The type of `NO_KEY`."""
+
+    __slots__ = ()
+
+
+NO_KEY = NoKey()
+"""What an event has that belongs to no instance."""
+
+
+def key_of(path: Path, direction: Direction, payload: Mapping[str, object]) -> Frozen | NoKey:
+    """To which instance an event belongs: by its field or, for what was received, by that field of the call."""
+    value = lookup(payload, path)
+    if value is MISSING and direction == "?":
+        value = lookup(payload, ("call", *path))
+    if value is MISSING:
+        return NO_KEY
+    key = freeze(value)
+    return key if _equals_itself(key) else NO_KEY
+
+
+def _equals_itself(key: Frozen) -> bool:
+    """Whether there is no NaN in it; tuples and their like compare by identity first, so they do not tell."""
+    if isinstance(key, tuple):
+        inside = key[1]
+        return all(map(_equals_itself, inside)) if isinstance(inside, tuple) else True
+    return key == key  # noqa: PLR0124 - NaN is unlike itself
+
+
+def _lacks(path: Path) -> str:
+    return f"it belongs to no instance: the field `{clip('.'.join(path))}` is missing or no value to go by"
+
+
+def _too_many(most: int) -> str:
+    return f"more than {most} instances would have to be followed"
+
+
+# -- rules -------------------------------------------------------------------------------------------------------------
+
+Kept = TypeVar("Kept")
+
+
+@dataclass(frozen=True, slots=True)
+class Slice(Generic[Kept]):
+    """All instances by their keys, how many of them owe something, how many have something due, and what and when."""
+
+    instances: Map[Frozen, Kept]
+    owing: int = 0
+    timed: int = 0
+    dues: Dues = NOTHING_DUE
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSlice(Slice["RuleNode"]):
+    """The instances of a rule; `called` is what is known for all of them: which bare labels have been called."""
+
+    called: int = 0
+
+
+class SlicedRule:
+    """A rule with an instance for every key. An instance in its first state is not kept."""
+
+    __slots__ = ("machine", "most", "path", "start")
+
+    def __init__(self, machine: RuleMachine, path: Path, most: int) -> None:
+        self.machine = machine
+        self.path = path
+        self.most = most
+        self.start = RuleSlice(Map())
+
+    def react(self, held: RuleSlice, event: Event) -> RuleSlice | Refused:
+        """The instances after an event."""
+        machine, direction, label = self.machine, event.direction, event.label
+        looks = any(
+            machine.applies(held.called, machine.patterns[index], direction)
+            for index in machine.by_label.get(label, ())
+        )
+        if direction == "!" and label in machine.bits and not held.called & machine.bits[label]:
+            held = replace(held, called=held.called | machine.bits[label])
+        key = key_of(self.path, direction, event.payload)
+        if isinstance(key, NoKey):
+            return Refused((_lacks(self.path),)) if looks else held
+        before = held.instances.get(key, machine.start)
+        if looks:
+            outcomes = machine.outcomes(held.called, event)
+            after = machine.advance(before, direction, label, outcomes, event.time)
+            if after is None:
+                return Refused(machine.why_undecided(outcomes, event.payload))
+        elif before.armed(direction):
+            nothing = (False,) * len(machine.patterns)
+            after = machine.advance(before, direction, "", nothing, event.time) or before
+        else:
+            return held
+        return self._with(held, key, before, after)
+
+    def _with(self, held: RuleSlice, key: Frozen, before: RuleNode, after: RuleNode) -> RuleSlice | Refused:
+        if after is before:
+            return held
+        instances = held.instances
+        if after.state == self.machine.start.state:
+            instances = instances.delete(key) if key in instances else instances
+        else:
+            instances = instances.set(key, after)
+            if len(instances) > self.most:
+                return Refused((_too_many(self.most),))
+        due = after.state.due
+        dues = held.dues
+        if due is not None and due != before.state.due:
+            dues = dues.with_due(due, key)
+        timed = held.timed + (due is not None) - (before.state.due is not None)
+        dues = dues.tidied(timed, lambda: ((n.state.due, k) for k, n in instances.items() if n.state.due is not None))
+        return RuleSlice(instances, held.owing + after.owes - before.owes, timed, dues, held.called)
+
+    def _is_current(self, held: RuleSlice, due: Time, key: Frozen) -> bool:
+        node = held.instances.get(key)
+        return node is not None and node.state.due == due
+
+    def next_due(self, held: RuleSlice) -> Time | None:
+        """When the next deadline of an instance is due."""
+        first, _ = held.dues.first(lambda due, key: self._is_current(held, due, key))
+        return None if first is None else first[0]
+
+    def late(self, held: RuleSlice, at: Time) -> tuple[RuleSlice, list[tuple[Time, Frozen]]]:
+        """The instances if nothing happens until then, and what was due before, with the keys."""
+        missed: list[tuple[Time, Frozen]] = []
+        while held.timed:
+            first, dues = held.dues.first(lambda due, key: self._is_current(held, due, key))  # noqa: B023
+            if first is None or first[0] >= at:
+                break
+            missed.append(first)
+            held = replace(held, dues=dues)
+            before = held.instances[first[1]]
+            after = self._with(held, first[1], before, self.machine.late(before))
+            assert isinstance(after, RuleSlice)  # noqa: S101 - there are not more instances than before
+            held = after
+        return held, missed
+
+
+# -- protocols ---------------------------------------------------------------------------------------------------------
+
+Instance: TypeAlias = "tuple[Standing, Holding]"
+
+
+@dataclass(frozen=True, slots=True)
+class Course(Slice[Instance]):
+    """The instances of a protocol, finished ones too; `offers` counts them by what can happen in them."""
+
+    offers: Map[tuple[Symbol, ...], int] = Map()  # noqa: RUF009 - immutable
+
+
+def _due(instance: Instance | None) -> Time | None:
+    return instance[0].next_due if instance is not None and isinstance(instance[0], TimedStanding) else None
+
+
+class SlicedProtocol:
+    """A protocol with an instance for every key. It ignores the labels that it does not name."""
+
+    __slots__ = ("path", "standings", "start")
+
+    def __init__(self, standings: Standings, path: Path) -> None:
+        self.standings = standings
+        self.path = path
+        self.start = Course(Map())
+
+    def ignores(self, label: str) -> bool:
+        """Whether a label is no business of the protocol."""
+        return label not in self.standings.machine.labels
+
+    def instance(self, course: Course, key: Frozen, at: Time) -> Instance:
+        """The instance of a key, which begins at this time if there is none."""
+        known = course.instances.get(key)
+        if known is not None:
+            return known
+        standing = self.standings.begin(at)
+        return standing, spread(standing, self.standings.registers)
+
+    def react(self, course: Course, key: Frozen | NoKey, event: Event) -> Course | Refused:
+        """The instances after an event that the protocol does not ignore."""
+        if isinstance(key, NoKey):
+            return Refused((_lacks(self.path),))
+        taken = take(*self.instance(course, key, event.time), event)
+        if isinstance(taken, Refused):
+            return taken
+        if key not in course.instances and len(course.instances) >= self.standings.limits.instances:
+            return Refused((_too_many(self.standings.limits.instances),))
+        return self._with(course, key, taken)
+
+    def _with(self, course: Course, key: Frozen, taken: Taken) -> Course:
+        before = course.instances.get(key)
+        finished = not taken.standing.symbols and not _due((taken.standing, ()))
+        after: Instance = (taken.standing, self.standings.registers if finished else taken.holding)
+        instances = course.instances.set(key, after)
+        offers = course.offers
+        if before is not None:
+            count = offers[before[0].symbols]
+            offers = offers.set(before[0].symbols, count - 1) if count > 1 else offers.delete(before[0].symbols)
+        offers = offers.set(after[0].symbols, offers.get(after[0].symbols, 0) + 1)
+        owed = before is not None and not before[0].complete
+        due, was_due = _due(after), _due(before)
+        dues = course.dues.with_due(due, key) if due is not None and due != was_due else course.dues
+        timed = course.timed + (due is not None) - (was_due is not None)
+        dues = dues.tidied(timed, lambda: ((d, k) for k, i in instances.items() if (d := _due(i)) is not None))
+        return Course(instances, course.owing + (not after[0].complete) - owed, timed, dues, offers)
+
+    def course_of(self, instances: Map[Frozen, Instance]) -> Course:
+        """The course with these instances."""
+        course = self.start
+        for key, (standing, holding) in instances.items():
+            course = self._with(course, key, Taken(standing, holding))
+        return course
+
+    def next_due(self, course: Course) -> Time | None:
+        """When the next deadline of an instance is due."""
+        first, _ = course.dues.first(lambda due, key: _due(course.instances.get(key)) == due)
+        return None if first is None else first[0]
+
+    def wait(self, course: Course, at: Time) -> Course:
+        """The instances if nothing happens until then."""
+        while course.timed:
+            first, dues = course.dues.first(lambda due, key: _due(course.instances.get(key)) == due)  # noqa: B023
+            if first is None or first[0] >= at:
+                break
+            key = first[1]
+            course = replace(course, dues=dues)
+            course = self._with(course, key, Taken(*wait(*course.instances[key], at)))
+        return course
+
+    def symbols(self, course: Course, key: Frozen | NoKey = NO_KEY) -> frozenset[Symbol]:
+        """What can happen in the instance of a key; without one, in any instance and in a new one."""
+        if not isinstance(key, NoKey):
+            return frozenset(self.instance(course, key, 0)[0].symbols)
+        return frozenset(self.standings.start.symbols).union(*course.offers)
