@@ -29,8 +29,8 @@ from accord.machine.contract import compile_contract
 if TYPE_CHECKING:
     from accord.machine.standing import Standings
 
-CASES_FLOOR = 780
-TRACES_FLOOR = 500
+CASES_FLOOR = 1060
+TRACES_FLOOR = 720
 
 # A file that cannot be read adds no cases and fails `test_a_file_can_be_read`.
 CASES = []
@@ -242,6 +242,37 @@ WATCHED = 'protocol P = {?b, ?c(x == 1) by human, end}\nrule "r" { at most 0 b }
 )
 def test_a_wrong_expectation_of_data_gates_and_rules_fails_on_every_engine(engine, lines):
     (case,) = read_text(WRONG.replace("!a.{?b, end}", WATCHED).replace("{}", lines), "wrong.md")
+    with pytest.raises(AssertionError):
+        run(case, engine, printed=False)
+
+
+TIMED = 'protocol P = !a.?b within 5s else !c\nrule "r" { within 9s after a require d }'
+SLICED = 'protocol P = each k: !a.!b\nrule "r" { each k: at most 1 b }'
+ENGINES_OVER_TIME = [e for e in ENGINES if e is ReferenceEngine or MACHINE_RUNS_TIME_AND_SLICES]
+
+
+@pytest.mark.parametrize("engine", ENGINES_OVER_TIME, ids=lambda engine: engine.name)
+@pytest.mark.parametrize(
+    ("contract", "lines"),
+    [
+        (TIMED, "!a  ok"),
+        (TIMED, "@0 !a  misuse"),
+        (TIMED, "@0 !a  ok\ndue none"),
+        (TIMED, "@0 !a  ok\ndue 4"),
+        (TIMED, "@0 !a  ok\n@5 tick  violation"),
+        (TIMED, "@0 !a  ok\n@6 ?b  ok"),
+        (TIMED, "@0 !a  ok\n@6 tick  ok\nallowed ?b"),
+        (TIMED, "@0 !a  ok\n@10 tick  ok"),
+        (TIMED, '@0 !a  ok\n@10 tick  violation [rule "s"] !c'),
+        (TIMED, "at 7\n@3 !a  ok"),
+        (SLICED, "!a  ok"),
+        (SLICED, '!a {"k": 1}  ok\n!a {"k": 1}  ok'),
+        (SLICED, '!a {"k": 1}  ok\nallowed !b'),
+        (SLICED, '!a {"k": 1}  ok\n!c {"k": 2}  violation'),
+    ],
+)
+def test_a_wrong_expectation_of_time_and_slices_fails_on_every_engine(engine, contract, lines):
+    (case,) = read_text(WRONG.replace("!a.{?b, end}", contract).replace("{}", lines), "wrong.md")
     with pytest.raises(AssertionError):
         run(case, engine, printed=False)
 
