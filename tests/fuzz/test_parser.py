@@ -14,11 +14,14 @@ from accord.diagnostics.machine_readable import to_github, to_json, to_sarif
 from accord.diagnostics.text import render_all
 from accord.language import examine, print_document, print_protocol
 from tests.properties.generate import random_protocol
+from tests.properties.generate_time import random_contract_over_time
 
 PIECES = [
     *'!?{}().,|=-: \n"\\/;#$',
     "!a", "?b", "rec X.", "X", "end", "each", "protocol P = ", "protocol", "B!", "C?{", "a-b", "T:u",
     '"q q"', '"\\u00e9"',
+    " within 5s else ", "within", "else", " within 0s", "24h", "1.5h", "each id: ", "each id", 'rule "r" { ', " }",
+    "within 5s after a require b", "each x.y: before a require b",
     "// c\n", "->", "é", "\u202e", "\x00", "\ufeff", "９", "中", "e\u0301", "(", "(((", "}}", "{,}", "|", "...",
 ]  # fmt: skip
 
@@ -39,7 +42,7 @@ def check(text: str) -> bool:
         with pytest.raises(ContractError):
             compile(text)
         return False
-    assert document.declarations
+    assert document.items
     compile(text)
     tidy = print_document(document)
     again, _ = examine(Source(tidy))
@@ -85,6 +88,17 @@ def test_mutated_protocols(soak, health):
     health(f"fuzz: {count:,} mutated protocols, {good:,} of them still well-formed")
 
 
+def test_mutated_contracts_over_time(soak, health):
+    rng = Random(6)
+    count = 50_000 if soak else 2_000
+    good = 0
+    for _ in range(count):
+        document, _ = random_contract_over_time(rng, rng.choice(("time", "slices", "slices time")))
+        good += check(mutated(rng, print_document(document)))
+    assert count * 0.02 < good < count * 0.9
+    health(f"fuzz: {count:,} mutated contracts with deadlines or slices, {good:,} of them still well-formed")
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -103,6 +117,17 @@ def test_mutated_protocols(soak, health):
         "{" * 90_000 + "}" * 90_000,
         "(!a|" * 30_000 + "!b" + ")" * 30_000,
         "rec X.(" * 30_000 + "!a" + ")" * 30_000,
+        "?a within 1s else " * 40_000 + "end",
+        "?a within 1s else " * 60_000,
+        "(?a within 1s else " * 30_000 + "end" + ")" * 30_000,
+        "rec L.!x.?{a." * 10_000 + "!z" + "} within 1s else L" * 10_000,
+        "within " * 100_000,
+        "else " * 100_000,
+        "!a within " * 50_000,
+        "!a within 5s " * 50_000,
+        "each x: " * 50_000,
+        "each " + "x." * 100_000,
+        "?a within " + "9" * 100_000 + "s else end",
     ],
     ids=lambda text: f"{text[:8]!r}x{len(text)}",
 )

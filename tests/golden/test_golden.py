@@ -32,6 +32,7 @@ CASES = {
     "check_fine": "check contracts/orders.accord contracts/ask.accord contracts/house_rules.accord",
     "explain": "explain",
     "explain_e023": "explain E023",
+    "explain_e029": "explain E029",
     "explain_e042": "explain E042",
     "explain_w051": "explain W051",
     "fmt_check": "fmt --check contracts/orders.accord contracts/ask.accord contracts/house_rules.accord",

@@ -24,6 +24,7 @@ from accord.language.rules import (
 from accord.language.tree import (
     Action,
     Choice,
+    Deadline,
     Declaration,
     Document,
     End,
@@ -82,6 +83,8 @@ def decorated(rng: Random, node: Protocol) -> Protocol:
         return Interleaving(tuple(decorated(rng, part) for part in node.parts))
     if isinstance(node, Recursion):
         return Recursion(node.variable, decorated(rng, node.body))
+    if isinstance(node, Deadline):
+        return Deadline(decorated(rng, node.body), node.milliseconds, decorated(rng, node.otherwise))
     if not isinstance(node, Choice):
         return node
     branches = [decorated(rng, branch) for branch in node.branches]

@@ -12,8 +12,21 @@ from hypothesis import strategies as st
 from accord.diagnostics import Source
 from accord.language import examine, parse, print_document, print_protocol
 from accord.language.labels import normalise, parse_word, print_word
-from accord.language.tree import Action, Choice, Declaration, Document, Interleaving, Recursion, Sequence, sequence
+from accord.language.tree import (
+    Action,
+    Choice,
+    Deadline,
+    Declaration,
+    Document,
+    Interleaving,
+    Recursion,
+    Sequence,
+    sequence,
+)
 from tests.properties.generate import random_protocol
+from tests.properties.generate_time import random_contract_over_time, timed
+
+FLAVOURS = ("time", "slices", "slices time")
 
 labels = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12).map(normalise)
 
@@ -28,6 +41,8 @@ def relabelled(node, rename):
         return Interleaving(tuple(relabelled(part, rename) for part in node.parts))
     if isinstance(node, Recursion):
         return Recursion(node.variable, relabelled(node.body, rename))
+    if isinstance(node, Deadline):
+        return Deadline(relabelled(node.body, rename), node.milliseconds, relabelled(node.otherwise, rename))
     if isinstance(node, Action):
         return Action(node.direction, rename[node.label], node.partner)
     return node
@@ -36,27 +51,35 @@ def relabelled(node, rename):
 @given(st.integers(0, 2**32), st.lists(labels, min_size=4, max_size=4, unique=True))
 @settings(max_examples=400, deadline=None)
 def test_parse_undoes_print(seed, names):
-    body, _ = random_protocol(Random(seed))
+    rng = Random(seed)
+    body, _ = random_protocol(rng)
+    body = timed(rng, body) if rng.random() < 0.5 else body
     body = relabelled(body, dict(zip(("a", "b", "c", "Unrecognized"), names, strict=True)))
     text = print_protocol(body)
-    again = parse(text).declarations[0].body
+    again = examine(Source(text))[0].declarations[0].body  # deadlines may have been put where loops turn silently
     assert again == body
     assert hash(again) == hash(body)
     assert print_protocol(again) == text
+
+
+def random_text(rng: Random) -> Document:
+    if rng.random() < 0.5:
+        return random_contract_over_time(rng, rng.choice(FLAVOURS))[0]
+    return Document(tuple(Declaration(f"P{i}", random_protocol(rng)[0]) for i in range(rng.randint(1, 3))))
 
 
 @given(st.integers(0, 2**32), st.integers(20, 120))
 @settings(max_examples=200, deadline=None)
 def test_printing_in_lines_is_idempotent(seed, width):
     rng = Random(seed)
-    document = Document(tuple(Declaration(f"P{i}", random_protocol(rng)[0]) for i in range(rng.randint(1, 3))))
+    document = random_text(rng)
     text = print_document(document, width=width)
     again = parse(text)
     assert again == document
     assert print_document(again, width=width) == text
 
 
-TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\w:-]+|[^\w\s]')
+TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|\.\.\.|[=!<>]=|-?\d+(?:\.\d+)?\w*|[\w:-]+|[^\w\s]')
 
 
 def scattered(rng: Random, text: str) -> tuple[str, list[str]]:
@@ -68,7 +91,7 @@ def scattered(rng: Random, text: str) -> tuple[str, list[str]]:
         if kind < 0.15:
             comments.append(f"// note {len(comments)}")
             out.append(f"{rng.choice(['', ' ', chr(10), chr(10) * 2])}{comments[-1]}\n")
-        elif kind < 0.5 or token.isidentifier():
+        elif kind < 0.5 or token[-1].isalnum():
             out.append(rng.choice([" ", "\n", "\t", "\r\n"]))
     return "".join(out), comments
 
@@ -77,10 +100,10 @@ def scattered(rng: Random, text: str) -> tuple[str, list[str]]:
 @settings(max_examples=400, deadline=None)
 def test_formatting_loses_no_comment_and_changes_no_meaning(seed):
     rng = Random(seed)
-    document = Document(tuple(Declaration(f"P{i}", random_protocol(rng)[0]) for i in range(rng.randint(1, 3))))
+    document = random_text(rng)
     text, comments = scattered(rng, print_document(document))
     untidy, findings = examine(Source(text))
-    assert not findings
+    assert not [finding for finding in findings if finding.severity == "error"]
     assert untidy == document
     tidy = print_document(untidy)
     again, _ = examine(Source(tidy))

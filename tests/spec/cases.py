@@ -47,7 +47,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a trace. `what` is `event`, `end`, `status` or `allowed`."""
+    """One line of a trace. `what` is `event`, `tick`, `end`, `status`, `allowed` or `due`."""
 
     number: int
     text: str
@@ -56,6 +56,7 @@ class Line:
     verdict: str = ""
     words: tuple[str, ...] = ()
     clause: str | None = None  # `protocol` or `rule "name"`; `None` where the line leaves it open
+    at: float | None = None  # the time of an event, a tick or the end; for `due`, when something is due
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,7 @@ class TraceCase(Case):
     mode: str
     without: frozenset[str]
     lines: tuple[Line, ...]
+    start: float | None = None  # the time the session is made with
 
 
 @dataclass(frozen=True)
@@ -312,6 +314,14 @@ def _sorted_words(text: str) -> tuple[str, ...]:
     return tuple(words)
 
 
+def _time(text: str) -> float:
+    """A time in seconds, whole or not, as JSON writes numbers. Raises `ValueError`."""
+    value = _JSON.decode(text)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"`{text}` is no time")  # noqa: TRY004 - a line that cannot be read
+    return value
+
+
 def _trace_line(number: int, text: str) -> Line:
     first, _, rest = text.partition(" ")
     if first == "status":
@@ -320,7 +330,15 @@ def _trace_line(number: int, text: str) -> Line:
         return Line(number, text, "status", verdict=rest)
     if first == "allowed":
         return Line(number, text, "allowed", words=_sorted_words(rest))
-    event, rest = (None, rest.strip()) if first == "end" else _event(text)
+    if first == "due":
+        return Line(number, text, "due", at=None if rest == "none" else _time(rest))
+    at = None
+    if first.startswith("@"):
+        at, text = _time(first[1:]), rest.strip()
+        first, _, rest = text.partition(" ")
+    if first == "tick" and at is None:
+        raise ValueError("a tick has a time")
+    event, rest = (None, rest.strip()) if first in {"end", "tick"} else _event(text)
     verdict, _, words = rest.partition(" ")
     words = words.strip()
     clause = _CLAUSE.match(words) if verdict == "violation" else None
@@ -328,16 +346,20 @@ def _trace_line(number: int, text: str) -> Line:
         words = words[clause.end() :].strip()
     if verdict not in VERDICTS or (words and verdict not in VERDICTS_WITH_WORDS):
         raise ValueError(f"`{rest}` is no verdict")
-    what = "end" if event is None else "event"
-    return Line(number, text, what, event, verdict, _sorted_words(words), clause and clause[1])
+    what = first if event is None else "event"
+    return Line(number, text, what, event, verdict, _sorted_words(words), clause and clause[1], at)
 
 
 def _trace(block: _Block, common: dict[str, Any]) -> TraceCase:
     file = common["file"]
     content = _content(block, file)
-    headers = _headers(content, ("mode", "protocol", "limits", "without"), file)
+    headers = _headers(content, ("mode", "protocol", "limits", "without", "at"), file)
     if headers.get("mode", "halt") not in {"halt", "refuse"}:
         raise MalformedSpecError(file, block.line, f"unknown mode `{headers['mode']}`")
+    try:
+        start = _time(headers["at"]) if "at" in headers else None
+    except ValueError as error:
+        raise MalformedSpecError(file, block.line, str(error)) from None
     lines: list[Line] = []
     for number, text in content:
         try:
@@ -351,6 +373,7 @@ def _trace(block: _Block, common: dict[str, Any]) -> TraceCase:
         limits=_limits(headers, block, file),
         protocol=headers.get("protocol"),
         mode=headers.get("mode", "halt"),
+        start=start,
         without=frozenset(headers.get("without", "").split()),
         lines=tuple(lines),
     )

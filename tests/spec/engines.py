@@ -17,11 +17,13 @@ from accord import Blocked, Monitor, Ok, Unrecognized, UsageError, Violation
 from accord.language import parse, print_document
 from accord.machine.codec import decode_machine, encode_machine
 from accord.machine.contract import Contract, compile_contract
+from accord.machine.events import Event as MonitorEvent
+from accord.machine.extent import Extent
 from accord.machine.rulebook import RuleBook
-from accord.monitor.events import Event as MonitorEvent
-from accord.monitor.events import make_event
-from accord.monitor.step import begin, close, is_over, status, step
-from accord.semantics import Session
+from accord.monitor.events import make_event, make_time
+from accord.monitor.step import begin, close, is_over, status, step, tick
+from accord.monitor.wide import next_due
+from accord.semantics import Misuse, Session
 from accord.semantics import Verdict as ReferenceVerdict
 
 if TYPE_CHECKING:
@@ -110,15 +112,22 @@ class Engine(ABC):
     name: ClassVar[str]
 
     @abstractmethod
-    def __init__(self, subject: Subject, protocol: str | None, mode: str) -> None: ...
+    def __init__(self, subject: Subject, protocol: str | None, mode: str, at: float | None = None) -> None: ...
 
     @abstractmethod
-    def event(self, event: Event) -> Answer:
+    def event(self, event: Event, at: float | None = None) -> Answer:
         """Something happens."""
 
     @abstractmethod
-    def close(self) -> Answer:
+    def tick(self, at: float) -> Answer:
+        """Time passes."""
+
+    @abstractmethod
+    def close(self, at: float | None = None) -> Answer:
         """Nothing more will come."""
+
+    @abstractmethod
+    def next_due(self) -> float | None: ...
 
     @abstractmethod
     def status(self) -> str: ...
@@ -135,10 +144,11 @@ class ReferenceEngine(Engine):
 
     name = "reference"
 
-    def __init__(self, subject: Subject, protocol: str | None, mode: str) -> None:
+    def __init__(self, subject: Subject, protocol: str | None, mode: str, at: float | None = None) -> None:
         alone = not subject.document.declarations
         body = None if alone else subject.declaration(protocol).body
-        self.session = Session(body, mode, rules=subject.document.rules)
+        each = None if alone else subject.declaration(protocol).each
+        self.session = Session(body, mode, rules=subject.document.rules, each=each, at=at)
 
     @staticmethod
     def _answer(verdict: ReferenceVerdict) -> Answer:
@@ -147,17 +157,28 @@ class ReferenceEngine(Engine):
             clause = f"rule {json.dumps(clause, ensure_ascii=False)}"
         return Answer(verdict.kind, verdict.expected, clause)
 
-    def event(self, event: Event) -> Answer:
+    def event(self, event: Event, at: float | None = None) -> Answer:
         try:
             if event.direction == "!":
-                return self._answer(self.session.send(event.label, event.payload, event.partner))
-            return self._answer(self.session.receive(event.label, event.payload, event.partner, event.by))
-        except ValueError as error:
-            assert "could be with" in str(error)  # noqa: PT017 - no pytest in an engine
+                return self._answer(self.session.send(event.label, event.payload, event.partner, at))
+            return self._answer(self.session.receive(event.label, event.payload, event.partner, event.by, at))
+        except Misuse:
             return MISUSE
 
-    def close(self) -> Answer:
-        return self._answer(self.session.close())
+    def tick(self, at: float) -> Answer:
+        try:
+            return self._answer(self.session.tick(at))
+        except Misuse:
+            return MISUSE
+
+    def close(self, at: float | None = None) -> Answer:
+        try:
+            return self._answer(self.session.close(at))
+        except Misuse:
+            return MISUSE
+
+    def next_due(self) -> float | None:
+        return self.session.next_due()
 
     def status(self) -> str:
         return self.session.status
@@ -171,27 +192,40 @@ class MachineEngine(Engine):
 
     name = "machine"
 
-    def __init__(self, subject: Subject, protocol: str | None, mode: str) -> None:
+    def __init__(self, subject: Subject, protocol: str | None, mode: str, at: float | None = None) -> None:
         contract = subject.travelled
-        self.at = begin(contract, contract.protocol_name(protocol))
+        self.at = begin(contract, contract.protocol_name(protocol), make_time(at))
         self.mode = mode
 
-    def event(self, event: Event) -> Answer:
+    def event(self, event: Event, at: float | None = None) -> Answer:
         try:
-            self.at, verdict = step(self.at, _made(event), self.mode)
+            self.at, verdict = step(self.at, _made(event)._replace(at=make_time(at)), self.mode)
         except UsageError:
             return MISUSE
         return _answer(verdict)
 
-    def close(self) -> Answer:
-        self.at, verdict = close(self.at)
+    def tick(self, at: float) -> Answer:
+        try:
+            self.at, verdict = tick(self.at, self.mode, None, make_time(at))
+        except UsageError:
+            return MISUSE
         return _answer(verdict)
+
+    def close(self, at: float | None = None) -> Answer:
+        try:
+            self.at, verdict = close(self.at, None, make_time(at))
+        except UsageError:
+            return MISUSE
+        return _answer(verdict)
+
+    def next_due(self) -> float | None:
+        return next_due(self.at) if isinstance(self.at.holding, Extent) else None
 
     def status(self) -> str:
         return status(self.at)
 
     def allowed(self) -> tuple[str, ...]:
-        return () if is_over(self.at.place) else self.at.stage.allowed
+        return () if is_over(self.at.place) else self.at.allowed
 
 
 def _answer(verdict: Verdict) -> Answer:
@@ -207,15 +241,20 @@ def _answer(verdict: Verdict) -> Answer:
             return Answer("unrecognized", tuple(verdict.expected))
 
 
+def _timed(at: float | None) -> dict[str, float]:
+    """The time as an argument, where one is given."""
+    return {} if at is None else {"at": at}
+
+
 class MonitorEngine(Engine):
     """`accord.Monitor` as users have it."""
 
     name = "monitor"
 
-    def __init__(self, subject: Subject, protocol: str | None, mode: str) -> None:
+    def __init__(self, subject: Subject, protocol: str | None, mode: str, at: float | None = None) -> None:
         self.contract = self.contract_of(subject)
         self.protocol = protocol
-        self.monitor = Monitor(self.contract, protocol=protocol, mode=mode)
+        self.monitor = Monitor(self.contract, protocol=protocol, mode=mode, **_timed(at))
         self.attempts = 0
 
     def contract_of(self, subject: Subject) -> Contract:
@@ -237,18 +276,24 @@ class MonitorEngine(Engine):
             assert verdict.explain().endswith(".")
         return _answer(verdict)
 
-    def event(self, event: Event) -> Answer:
-        answer = self._do(lambda: self.tell(event), _made(event).word)
+    def event(self, event: Event, at: float | None = None) -> Answer:
+        answer = self._do(lambda: self.tell(event, at), _made(event).word)
         self.attempts += answer is not MISUSE
         return answer
 
-    def tell(self, event: Event) -> Verdict:
+    def tell(self, event: Event, at: float | None) -> Verdict:
         if event.direction == "!":
-            return self.monitor.send(event.label, event.payload, event.partner)
-        return self.monitor.receive(event.label, event.payload, event.partner, event.by)
+            return self.monitor.send(event.label, event.payload, event.partner, **_timed(at))
+        return self.monitor.receive(event.label, event.payload, event.partner, event.by, **_timed(at))
 
-    def close(self) -> Answer:
-        return self._do(lambda: self.monitor.close(), "end")  # noqa: PLW0108 - `before` may change the monitor
+    def tick(self, at: float) -> Answer:
+        return self._do(lambda: self.monitor.tick(at), "tick")
+
+    def close(self, at: float | None = None) -> Answer:
+        return self._do(lambda: self.monitor.close(**_timed(at)), "end")
+
+    def next_due(self) -> float | None:
+        return self.monitor.next_due()
 
     def status(self) -> str:
         assert self.monitor.is_halted == (self.monitor.status == "violated")
@@ -263,15 +308,15 @@ class PeekingEngine(MonitorEngine):
 
     name = "peeking"
 
-    def tell(self, event: Event) -> Verdict:
+    def tell(self, event: Event, at: float | None) -> Verdict:
         monitor = self.monitor
         before = monitor.trace, monitor.status, monitor.current_state, monitor.allowed()
         if event.direction == "!":
-            foretold = monitor.peek_send(event.label, event.payload, event.partner)
+            foretold = monitor.peek_send(event.label, event.payload, event.partner, **_timed(at))
         else:
-            foretold = monitor.peek_receive(event.label, event.payload, event.partner, event.by)
+            foretold = monitor.peek_receive(event.label, event.payload, event.partner, event.by, **_timed(at))
         assert (monitor.trace, monitor.status, monitor.current_state, monitor.allowed()) == before
-        verdict = super().tell(event)
+        verdict = super().tell(event, at)
         assert verdict == foretold
         return verdict
 
@@ -319,9 +364,9 @@ class ReplayedEngine(MonitorEngine):
 
     closed = False
 
-    def close(self) -> Answer:
+    def close(self, at: float | None = None) -> Answer:
         self.replay()
-        answer = super().close()
+        answer = super().close(at)
         self.closed = self.closed or answer is not BLOCKED
         return answer
 

@@ -11,6 +11,7 @@ from tests.spec.cases import (
     SPEC_FILES,
     ErrorsCase,
     FactsCase,
+    Line,
     MalformedSpecError,
     TraceCase,
     read_file,
@@ -27,8 +28,8 @@ from accord.machine.contract import compile_contract
 if TYPE_CHECKING:
     from accord.machine.standing import Standings
 
-CASES_FLOOR = 780
-TRACES_FLOOR = 500
+CASES_FLOOR = 1060
+TRACES_FLOOR = 720
 
 # A file that cannot be read adds no cases and fails `test_a_file_can_be_read`.
 CASES = []
@@ -41,12 +42,13 @@ TRACES = [case for case in CASES if isinstance(case, TraceCase)]
 ERRORS = [case for case in CASES if isinstance(case, ErrorsCase)]
 FACTS = [case for case in CASES if isinstance(case, FactsCase)]
 
-Log = list[tuple[Answer | None, str, tuple[str, ...]]]
+Log = list[tuple[Answer | None, str, tuple[str, ...], float | None]]
 
 
 def run(case: TraceCase, kind: type[Engine], *, printed: bool) -> Log:
     """What an engine said after each line; fails where a line says something else."""
-    engine = kind(subject_of(case.contract, case.limits, printed=printed), case.protocol, case.mode)
+    subject = subject_of(case.contract, case.limits, printed=printed)
+    engine = kind(subject, case.protocol, case.mode, case.start)
     log: Log = []
     for line in case.lines:
         where = f"{case.file}:{line.number}: {line.text}"
@@ -55,13 +57,21 @@ def run(case: TraceCase, kind: type[Engine], *, printed: bool) -> Log:
             assert engine.status() == line.verdict, where
         elif line.what == "allowed":
             assert engine.allowed() == line.words, where
+        elif line.what == "due":
+            assert engine.next_due() == line.at, where
         else:
-            answer = engine.close() if line.event is None else engine.event(line.event)
+            answer = happens(engine, line)
             assert (answer.kind, answer.expected) == (line.verdict, line.words), where
             assert line.clause in {None, answer.clause}, where
-        log.append((answer, engine.status(), engine.allowed()))
+        log.append((answer, engine.status(), engine.allowed(), engine.next_due()))
     engine.finish()
     return log
+
+
+def happens(engine: Engine, line: Line) -> Answer:
+    if line.event is not None:
+        return engine.event(line.event, line.at)
+    return engine.close(line.at) if line.what == "end" else engine.tick(line.at)
 
 
 @cache
@@ -128,6 +138,15 @@ def test_a_good_file_can_be_read():
         pytest.param("!a  ok", "mode strict\n!a  ok", id="unknown mode"),
         pytest.param("!a  ok", "mode halt\nmode halt\n!a  ok", id="header twice"),
         pytest.param("!a  ok", "!a  ok\nmode refuse", id="header behind an event"),
+        pytest.param("!a  ok", "@x !a  ok", id="no number as a time"),
+        pytest.param("!a  ok", "@true !a  ok", id="no number of seconds"),
+        pytest.param("!a  ok", "@NaN !a  ok", id="no time at all"),
+        pytest.param("!a  ok", "@ !a  ok", id="an empty time"),
+        pytest.param("!a  ok", "tick  ok", id="a tick without a time"),
+        pytest.param("!a  ok", "@1 tick", id="a tick without a verdict"),
+        pytest.param("!a  ok", "@1 status running", id="a status with a time"),
+        pytest.param("!a  ok", "due soon", id="due at no time"),
+        pytest.param("!a  ok", "at noon\n!a  ok", id="a session that begins at no time"),
         pytest.param("!a  ok\nend  ok", "", id="empty trace"),
         pytest.param("!a  ok\nend  ok", "// nothing", id="trace of comments"),
         pytest.param("```trace", "```traces", id="unknown block"),
@@ -226,10 +245,42 @@ def test_a_wrong_expectation_of_data_gates_and_rules_fails_on_every_engine(engin
         run(case, engine, printed=False)
 
 
+TIMED = 'protocol P = !a.?b within 5s else !c\nrule "r" { within 9s after a require d }'
+SLICED = 'protocol P = each k: !a.!b\nrule "r" { each k: at most 1 b }'
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
+@pytest.mark.parametrize(
+    ("contract", "lines"),
+    [
+        (TIMED, "!a  ok"),
+        (TIMED, "@0 !a  misuse"),
+        (TIMED, "@0 !a  ok\ndue none"),
+        (TIMED, "@0 !a  ok\ndue 4"),
+        (TIMED, "@0 !a  ok\n@5 tick  violation"),
+        (TIMED, "@0 !a  ok\n@6 ?b  ok"),
+        (TIMED, "@0 !a  ok\n@6 tick  ok\nallowed ?b"),
+        (TIMED, "@0 !a  ok\n@10 tick  ok"),
+        (TIMED, '@0 !a  ok\n@10 tick  violation [rule "s"] !c'),
+        (TIMED, "at 7\n@3 !a  ok"),
+        (SLICED, "!a  ok"),
+        (SLICED, '!a {"k": 1}  ok\n!a {"k": 1}  ok'),
+        (SLICED, '!a {"k": 1}  ok\nallowed !b'),
+        (SLICED, '!a {"k": 1}  ok\n!c {"k": 2}  violation'),
+    ],
+)
+def test_a_wrong_expectation_of_time_and_slices_fails_on_every_engine(engine, contract, lines):
+    (case,) = read_text(WRONG.replace("!a.{?b, end}", contract).replace("{}", lines), "wrong.md")
+    with pytest.raises(AssertionError):
+        run(case, engine, printed=False)
+
+
 # -- the specification -----------------------------------------------------------------------------------------------
 
 # The printed contract differs in its text alone, so one engine of each family is enough for it.
 ENGINES_FOR_PRINTED = {"reference", "machine", "monitor"}
+
+
 RUNS = [
     pytest.param(case, engine, printed, id=f"{case.id}-{engine.name}-{'printed' if printed else 'written'}")
     for case in TRACES

@@ -23,8 +23,70 @@ rule "chain" { forbid A then B ... C }
 """
 
 
-def written():
-    return json.loads(json.dumps(document_to_json(parse(FULL))))
+OVER_TIME = """
+protocol P = each order."unit price": !a.?{b by human, c.end} within 24h else (!x.?y within 1ms else end).!z
+rule "in time" { each id: within 100000d after A(x > 1) require B and at least 2 C }
+rule "plain" { each id: at most 1 A }
+"""
+
+
+def written(text=FULL):
+    return json.loads(json.dumps(document_to_json(parse(text))))
+
+
+def test_a_contract_over_time_comes_back():
+    document = parse(OVER_TIME)
+    value = written(OVER_TIME)
+    assert value["version"] == 2
+    assert document_from_json(value).items == document.items
+    assert value["items"][0]["each"] == ["order", "unit price"]
+    assert value["items"][0]["body"]["steps"][1]["milliseconds"] == 86_400_000
+
+
+@pytest.mark.parametrize("text", ["!a", 'rule "r" { at most 1 A }', FULL])
+def test_a_contract_is_written_in_the_oldest_version_that_holds_it(text):
+    value = written(text)
+    assert value["version"] == 1
+    assert document_from_json({**value, "version": 2}).items == parse(text).items
+
+
+@pytest.mark.parametrize("text", ["each id: !a", "?a within 5s else end", 'rule "r" { within 5s after A require B }'])
+def test_the_first_version_has_neither_deadlines_nor_slices(text):
+    value = written(text)
+    assert value["version"] == 2
+    with pytest.raises(UsageError, match=r"version 1 has neither deadlines nor slices - at `\$\.version`"):
+        document_from_json({**value, "version": 1})
+
+
+@pytest.mark.parametrize(
+    ("path", "new", "says"),
+    [
+        (("items", 0, "each"), "id", "a list, got `str` - at `$.items[0].each`"),
+        (("items", 0, "each"), [], "at least 1, got 0 - at `$.items[0].each`"),
+        (("items", 0, "each"), [1], "a path is a list of texts - at `$.items[0].each`"),
+        (("items", 0, "each"), ["\ud800"], "surrogate pair is no character - at `$.items[0].each`"),
+        (("items", 1, "each", 0), None, "a path is a list of texts - at `$.items[1].each`"),
+        (("items", 0, "body", "steps", 1, "milliseconds"), 0, "from 1 up to 8640000000000, got 0"),
+        (("items", 0, "body", "steps", 1, "milliseconds"), 8640000000001, "got 8640000000001 - at `$.items[0].body"),
+        (("items", 0, "body", "steps", 1, "milliseconds"), 1.5, "a number, got `float`"),
+        (("items", 0, "body", "steps", 1, "milliseconds"), True, "a number, got `bool`"),
+        (("items", 0, "body", "steps", 1, "milliseconds"), ..., "a number, got `NoneType`"),
+        (("items", 0, "body", "steps", 1, "else"), ..., "an object, got `NoneType`"),
+        (
+            ("items", 0, "body", "steps", 1, "step"),
+            {"kind": "end"},
+            "a message or a choice - at `$.items[0].body.steps",
+        ),
+        (("items", 0, "body", "steps", 1, "more"), 1, "unknown field 'more'"),
+        (("items", 1, "body", "milliseconds"), -1, "from 1 up to 8640000000000, got -1"),
+        (("items", 1, "body", "each"), True, "unknown field 'each'"),
+        (("items", 1, "body", "require"), ..., "an object, got `NoneType`"),
+    ],
+)
+def test_an_error_over_time_names_the_place(path, new, says):
+    with pytest.raises(UsageError) as caught:
+        document_from_json(changed(written(OVER_TIME), path, new))
+    assert says in str(caught.value)
 
 
 def test_a_contract_comes_back():
@@ -87,9 +149,9 @@ WRONG = (None, True, 7, -1, 1.5, "wrong", "", "\ud800", [], [None], {}, {"kind":
 
 def test_damage_of_every_kind_is_refused_or_still_a_contract(health):
     """Whatever stands at any place instead: a `UsageError` that names a place, or a contract that prints and reads."""
-    value = written()
     refused = taken = 0
-    for path, old in places(value):
+    whole = (written(), written(OVER_TIME))
+    for value, path, old in [(contract, *place) for contract in whole for place in places(contract)]:
         if not path:
             continue
         for new in WRONG:
