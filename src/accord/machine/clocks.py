@@ -25,12 +25,17 @@ if TYPE_CHECKING:
     from accord.machine.configurations import Configuration, Origin
     from accord.machine.tables import Machine
 
-__all__ = ["Time", "dues", "enter", "is_complete", "late", "may_end", "moves", "offers"]
+__all__ = ["Time", "dues", "enter", "is_complete", "late", "may_end", "moves", "offers", "print_time"]
 
 Time: TypeAlias = int | float
 
 # More ways for the parts of one interleaving to begin than anybody can mean.
 _MOST_WAYS = 10_000
+
+
+def print_time(time: Time) -> str:
+    """A time as text; one that is whole looks alike whether it is kept as an integer or not."""
+    return str(int(time) if time == int(time) else time)
 
 
 def enter(machine: Machine, number: int, at: Time) -> list[Configuration]:

@@ -63,7 +63,7 @@ def pass_time(stage: Stage, extent: Extent, at: Time) -> tuple[Stage, Extent, li
     if extent.now is None:
         stage, extent = begin(stages, at)
         return stage, extent, []
-    if extent.now == at:
+    if not stages.is_timed:
         return stage, extent, []
     standing, registers = wait(stage.standing, extent.registers, at)
     nodes, late = stages.book.late(stage.rules, at)

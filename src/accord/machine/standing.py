@@ -257,6 +257,10 @@ def _describe(configuration: Configuration) -> str:
         return str(configuration[0])
     if len(configuration) == 3:
         number, parts, due = configuration
-        return f"({' | '.join(map(_describe, parts))}) at {number}" if parts else f"{number} until {due}"
+        return (
+            f"({' | '.join(map(_describe, parts))}) at {number}"
+            if parts
+            else f"{number} until {clocks.print_time(due)}"
+        )
     join, parts = configuration
     return f"({' | '.join(map(_describe, parts))}) then {join}"

@@ -132,7 +132,7 @@ def frozen_to_json(value: Frozen) -> Json:
 def holding_from_json(value: object, standing: Standing) -> Holding:
     """What a session holds that stands there."""
     start = standing.standings.registers
-    if not start and value is None:
+    if not start and value in (None, []):
         return ()
     if isinstance(value, dict) and set(value) == {"possibilities"} and isinstance(value["possibilities"], list):
         limits, machine = standing.standings.limits, standing.standings.machine

@@ -72,8 +72,6 @@ class Aside:
     receives: Links = field(default_factory=dict)
     careful_sends: CarefulLinks = field(default_factory=dict)
     careful_receives: CarefulLinks = field(default_factory=dict)
-    answer: Verdict | None = None
-    """What closing was answered with, where asking again could not find it out."""
 
 
 Place = Stage | Aside

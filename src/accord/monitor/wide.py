@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from accord.machine.slices import SlicedRule
     from accord.machine.stages import Stage
     from accord.machine.standing import Standing
-    from accord.monitor.step import Mode, Phase
+    from accord.monitor.step import Mode
     from accord.monitor.verdicts import Verdict
 
 __all__ = ["check_time", "close", "next_due", "step", "tick"]
@@ -197,24 +197,21 @@ def tick(situation: Situation, mode: Mode, position: int | None, at: Time | None
 def close(situation: Situation, position: int | None, at: Time | None) -> tuple[Situation, Verdict]:
     """A session that is told that nothing more will come."""
     at = check_time(situation, at)
-    place = situation.place
-    if isinstance(place, Aside) and place.answer is not None:
-        return situation, place.answer
+    place, held = situation.place, _extent(situation)
     if isinstance(place, Aside) and place.phase == "violated":
         return situation, HALTED
-    here, missed = (situation, []) if is_over(place) else _later(situation, at)
-    puzzled = isinstance(place, Aside) and place.phase in {"puzzled", "unrecognised"}
-    if puzzled and not missed:
-        return _closed(here, "unrecognised", Unrecognized(here.allowed, "receive"))
-    if here.complete and not missed:
-        return _closed(here, "complete", OK)
-    refusal = _overdue(here.stage, CLOSING, missed, here.allowed) if missed else _owed(here)
-    return _closed(here, "incomplete", Violation.of(refusal, position))
-
-
-def _closed(here: Situation, phase: Phase, answer: Verdict) -> tuple[Situation, Verdict]:
-    # What was late is dropped, so asking again would find it settled: the answer is kept.
-    return here._replace(place=Aside(here.stage, phase, answer=answer)), answer
+    if is_over(place) and held.now is not None:
+        at = held.now  # closing again gives the same answer
+    here, missed = _later(situation, at)
+    if missed:
+        # What was late is dropped, so asking again would find nothing: only the time is kept.
+        late = Situation(Aside(situation.stage, "incomplete"), replace(held, now=at))
+        return late, Violation.of(_overdue(here.stage, CLOSING, missed, here.allowed), position)
+    if isinstance(place, Aside) and place.phase in {"puzzled", "unrecognised"}:
+        return here._replace(place=Aside(here.stage, "unrecognised")), Unrecognized(here.allowed, "receive")
+    if here.complete:
+        return here._replace(place=Aside(here.stage, "complete")), OK
+    return here._replace(place=Aside(here.stage, "incomplete")), Violation.of(_owed(here), position)
 
 
 def _owed(here: Situation) -> Refusal:
