@@ -117,15 +117,17 @@ class Sound(NamedTuple):
 class Walk:
     """How far a verification has come.
 
-    Without `check_hashes` everything but the hashes is checked: for looking at a ledger whose key one does not have.
+    With `just_looking`, a ledger with a key is walked without it too; then everything but its hashes is checked, and
+    `checks_hashes` says so.
     """
 
-    __slots__ = ("_check_hashes", "_key", "count", "last")
+    __slots__ = ("_just_looking", "_key", "checks_hashes", "count", "last")
 
-    def __init__(self, key: bytes | None = None, *, check_hashes: bool = True) -> None:
+    def __init__(self, key: bytes | None = None, *, just_looking: bool = False) -> None:
         check_key(key)
         self._key = key
-        self._check_hashes = check_hashes
+        self._just_looking = just_looking and key is None
+        self.checks_hashes = True
         self.count = 0
         self.last = BEFORE_FIRST
 
@@ -139,7 +141,9 @@ class Walk:
         body = line[len(OPENING) : -FRAMED]
         if len(line) > LONGEST or not _framed(line):
             raise self._bad(*about_frame(line, first=not self.count))
-        if self._check_hashes:
+        if self._just_looking and not self.count:
+            self.checks_hashes = _KEYED not in body
+        if self.checks_hashes:
             sealed = seal(body, self._key)
             if not hmac.compare_digest(line[-FRAMED:], ending(sealed)):
                 raise self._wrong_hash(body)
@@ -167,11 +171,11 @@ class Walk:
     def _check_beginning(self, entry: BeginEntry) -> None:
         if (entry.format, entry.version) != (FORMAT, VERSION):
             raise self._bad("malformed", f"expected {FORMAT} version {VERSION}, found another format or version")
-        if self._check_hashes and entry.keyed is not (self._key is not None):
+        if self.checks_hashes and entry.keyed is not (self._key is not None):
             raise self._bad("key", _NEEDS_KEY if entry.keyed else _HAS_NO_KEY)
 
     def _wrong_hash(self, body: bytes) -> BadEntryError:
-        if self.count == 0 and self._key is None and b'"keyed":true' in body:
+        if self.count == 0 and self._key is None and _KEYED in body:
             return self._bad("key", _NEEDS_KEY)
         if self.count == 0 and self._key is not None:
             if b'"keyed":false' in body:
@@ -185,6 +189,7 @@ class Walk:
         return BadEntryError(Finding(self.count, fault, reason))
 
 
+_KEYED = b'"keyed":true'
 _NEEDS_KEY = "the ledger was written with a key and does not verify without it"
 _HAS_NO_KEY = "the ledger was written without a key, so it could be forged; it is not accepted where a key is given"
 
@@ -194,12 +199,9 @@ def _framed(line: bytes) -> bool:
     return line.startswith(OPENING) and line.endswith(b'"}\n') and line[-FRAMED : 9 - FRAMED] == b',"hash":"'
 
 
-def walk(
-    lines: Iterable[bytes], *, key: bytes | None = None, head: str | None = None, check_hashes: bool = True
-) -> Iterator[Sound]:
+def walk(lines: Iterable[bytes], walking: Walk, head: str | None = None) -> Iterator[Sound]:
     """Each sound entry, one after the other; `BadEntryError` at the first that is not, or if the head is not there."""
     wanted = None if head is None else Head.read(head)
-    walking = Walk(key, check_hashes=check_hashes)
     for line in lines:
         sound = walking.take(line)
         if wanted is not None and sound.entry.seq == wanted.seq and sound.hash != wanted.hash:
@@ -218,15 +220,11 @@ def verify(lines: Iterable[bytes], *, key: bytes | None = None, head: str | None
     `lines` are bytes with their line feeds, as an open binary file gives them; `reading.bounded_lines` keeps the memory
     small whatever is in the file. `head` is what `Ledger.head` was at some earlier time.
     """
-    count, last = 0, None
+    walking = Walk(key)
+    finding = None
     try:
-        for sound in walk(lines, key=key, head=head):
-            count += 1
-            last = sound.hash
+        for _ in walk(lines, walking, head):
+            pass
     except BadEntryError as error:
-        return Verification(count, _head(count, last), error.finding)
-    return Verification(count, _head(count, last), None)
-
-
-def _head(count: int, last: str | None) -> str | None:
-    return None if last is None else str(Head(count - 1, last))
+        finding = error.finding
+    return Verification(walking.count, walking.head, finding)

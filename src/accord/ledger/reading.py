@@ -7,6 +7,7 @@ more is enough to see that it is no entry.
 from __future__ import annotations
 
 import io
+import time
 from typing import TYPE_CHECKING
 
 from accord.ledger.entries import LONGEST
@@ -19,12 +20,27 @@ if TYPE_CHECKING:
 
     from accord.ledger.sinks import Sink
 
-__all__ = ["bounded_lines", "lines_in_sink"]
+__all__ = ["bounded_lines", "lines_as_they_come", "lines_in_sink"]
+
+_TRIES = 20
+_PAUSE = 0.005
 
 
 def bounded_lines(stream: BinaryIO | io.BufferedIOBase) -> Iterator[bytes]:
     """Each line with its line feed, cut one byte behind the longest an entry can be."""
     return iter(lambda: stream.readline(LONGEST + 1), b"")
+
+
+def lines_as_they_come(stream: BinaryIO) -> Iterator[bytes]:
+    """The same for a file that may be growing: a writer gets a moment to finish the last line."""
+    for line in bounded_lines(stream):
+        whole = line
+        for _ in range(_TRIES):
+            if whole.endswith(b"\n") or len(whole) > LONGEST:
+                break
+            time.sleep(_PAUSE)
+            whole += stream.readline(LONGEST + 1 - len(whole))
+        yield whole
 
 
 def lines_in_sink(sink: Sink, size: int) -> Iterator[bytes]:
