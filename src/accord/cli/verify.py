@@ -70,10 +70,12 @@ def _print_bad(screen: Screen, result: Verification, *, ends_with_line_break: bo
     finding = result.finding
     if finding is None:
         return
-    screen.print(f"{screen.paint('error', f'entry {finding.entry} (line {finding.line}) is bad')}:")
+    what = "missing" if finding.fault == "missing" else "bad"
+    screen.print(f"{screen.paint('error', f'entry {finding.entry} (line {finding.line}) is {what}')}:")
     screen.print(screen.prose(visible(finding.reason), "  "))
     if ends_with_line_break and not result.entries:
         screen.print(screen.prose("the key ends with a line break, which is part of it; was it written without?", "  "))
     if result.entries:
         count = "the entry before it is" if result.entries == 1 else f"the {result.entries:,} entries before it are"
-        screen.print(f"{count} sound; head {result.head}")
+        screen.print(f"{count} sound")
+        screen.print(f"head {result.head}")

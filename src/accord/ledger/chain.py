@@ -115,17 +115,18 @@ class Sound(NamedTuple):
 
 
 class Walk:
-    """How far a verification has come.
+    """How far a verification has come; `head` is what `Ledger.head` was at some earlier time.
 
     With `just_looking`, a ledger with a key is walked without it too; then everything but its hashes is checked, and
     `checks_hashes` says so.
     """
 
-    __slots__ = ("_just_looking", "_key", "checks_hashes", "count", "last")
+    __slots__ = ("_just_looking", "_key", "_wanted", "checks_hashes", "count", "last")
 
-    def __init__(self, key: bytes | None = None, *, just_looking: bool = False) -> None:
+    def __init__(self, key: bytes | None = None, head: str | None = None, *, just_looking: bool = False) -> None:
         check_key(key)
         self._key = key
+        self._wanted = None if head is None else Head.read(head)
         self._just_looking = just_looking and key is None
         self.checks_hashes = True
         self.count = 0
@@ -154,9 +155,20 @@ class Walk:
         except (ValueError, RecursionError, OverflowError) as error:
             raise self._bad("malformed", about_content(body, error)) from None
         self._check_place(entry)
+        if self._wanted is not None and self._wanted.seq == self.count and self._wanted.hash != sealed:
+            raise self._bad("other history", "the head names another entry of this number: history was written anew")
         self.count += 1
         self.last = sealed
         return Sound(entry, body, sealed)
+
+    def end(self) -> None:
+        """There is no more line; `BadEntryError` if there should be."""
+        if not self.count:
+            raise self._bad("missing", "there is no entry at all; a ledger begins with one")
+        if self._wanted is not None and self.count <= self._wanted.seq:
+            raise self._bad(
+                "missing", f"the ledger ends here, but the head names entry {self._wanted.seq}: its end is gone"
+            )
 
     def _check_place(self, entry: Entry) -> None:
         if entry.seq != self.count:
@@ -199,19 +211,11 @@ def _framed(line: bytes) -> bool:
     return line.startswith(OPENING) and line.endswith(b'"}\n') and line[-FRAMED : 9 - FRAMED] == b',"hash":"'
 
 
-def walk(lines: Iterable[bytes], walking: Walk, head: str | None = None) -> Iterator[Sound]:
-    """Each sound entry, one after the other; `BadEntryError` at the first that is not, or if the head is not there."""
-    wanted = None if head is None else Head.read(head)
+def walk(lines: Iterable[bytes], walking: Walk) -> Iterator[Sound]:
+    """Each sound entry, one after the other; `BadEntryError` at the first that is not, or if the end is missing."""
     for line in lines:
-        sound = walking.take(line)
-        if wanted is not None and sound.entry.seq == wanted.seq and sound.hash != wanted.hash:
-            raise BadEntryError(Finding(wanted.seq, "other history", "the head names another entry of this number"))
-        yield sound
-    if not walking.count:
-        raise BadEntryError(Finding(0, "missing", "there is no entry at all; a ledger begins with one"))
-    if wanted is not None and walking.count <= wanted.seq:
-        reason = f"the ledger ends before it, but the head names entry {wanted.seq}: the end was cut off"
-        raise BadEntryError(Finding(walking.count, "missing", reason))
+        yield walking.take(line)
+    walking.end()
 
 
 def verify(lines: Iterable[bytes], *, key: bytes | None = None, head: str | None = None) -> Verification:
@@ -220,10 +224,10 @@ def verify(lines: Iterable[bytes], *, key: bytes | None = None, head: str | None
     `lines` are bytes with their line feeds, as an open binary file gives them; `reading.bounded_lines` keeps the memory
     small whatever is in the file. `head` is what `Ledger.head` was at some earlier time.
     """
-    walking = Walk(key)
+    walking = Walk(key, head)
     finding = None
     try:
-        for _ in walk(lines, walking, head):
+        for _ in walk(lines, walking):
             pass
     except BadEntryError as error:
         finding = error.finding

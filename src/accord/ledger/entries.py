@@ -17,6 +17,7 @@ import hashlib
 import hmac
 import re
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
@@ -100,7 +101,7 @@ class AttemptEntry(_Act, tag="attempt", frozen=True, kw_only=True):
     clause: _Text | None = None
     contract: Annotated[str, msgspec.Meta(min_length=71, max_length=71)]
     event: _Text
-    expected: list[str] | _Marked | None = None
+    expected: list[_Text] | _Marked | None = None
     explanation: _Text | None = None
     given: _Marked | None = None
     meta: _Marked | None = None
@@ -203,8 +204,9 @@ def ending(sealed: str) -> bytes:
 def _canonical_float(text: str) -> msgspec.Raw:
     """A float that stands as its canonical text, or none at all: msgspec prints some of them otherwise."""
     # Most are written as Python writes them, and where Python uses no exponent the canonical form is the same.
-    as_python = repr(float(text)) == text and "e" not in text and not text.endswith(".0")
-    if not as_python and encode(float(text)) != text.encode("ascii"):
+    number = float(text)
+    as_python = repr(number) == text and "e" not in text and not text.endswith(".0")
+    if not as_python and (not isfinite(number) or encode(number) != text.encode("ascii")):
         raise ValueError(f"`{text}` is not how canonical JSON writes this number")
     return msgspec.Raw(text.encode("ascii"))
 
@@ -242,7 +244,10 @@ def show_entry(body: bytes) -> Entry:
 
 def is_canonical(data: bytes) -> bool:
     """Whether bytes are the canonical form of a JSON value, slowly and surely."""
-    return encode(_VALUES.decode(data)) == data
+    try:
+        return encode(_VALUES.decode(data)) == data
+    except TypeError:  # a number so large that it is none, such as 1e999
+        return False
 
 
 def _check_defaults(entry: Entry, body: bytes) -> None:
@@ -258,6 +263,7 @@ def _check_marks(entry: AttemptEntry) -> None:
     if entry.at is not None and type(entry.at) not in {int, str, dict, msgspec.Raw}:
         raise ValueError("`at` is neither a number nor a text")
     e = entry
-    for value in e.at, e.by, e.clause, e.event, e.expected, e.explanation, e.protocol, e.session:
+    listed = e.expected if type(e.expected) is list else ()
+    for value in e.at, e.by, e.clause, e.event, e.expected, e.explanation, e.protocol, e.session, *listed:
         if type(value) is dict and type(value.get(MARK)) is not str:
             raise ValueError(f"an object stands where a text belongs, and it is no mark with `{MARK}`")

@@ -205,7 +205,8 @@ class RecordedMonitor:
             except UsageError as error:
                 answer = error
             except Exception as error:  # noqa: BLE001 - whatever broke inside, the answer is no
-                answer = Blocked(f"accord failed inside ({error!r})")
+                broken = Blocked(f"accord failed inside ({error!r})")
+                return self._record(given, broken) or broken
             refused = self._record(given, answer)
             if refused is not None:
                 return refused

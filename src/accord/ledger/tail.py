@@ -71,13 +71,13 @@ def _jump(walking: Walk, line: bytes) -> None:
 def _last_lines(sink: Sink, size: int) -> tuple[bytes, bytes]:
     """The last whole line, and what stands behind it."""
     block, data = _BLOCK, b""
-    while len(data) < size and data.count(b"\n") < 2:
-        if len(data) > 2 * LONGEST:
-            raise UsageError("the ledger cannot be continued: its last line is longer than any entry")
+    while len(data) < size and data.count(b"\n") < 2 and len(data) <= 2 * LONGEST:
         data = _read_exactly(sink, max(size - block, 0), size)
         block *= 4
     end = data.rfind(b"\n") + 1
     begin = data.rfind(b"\n", 0, end - 1) + 1
+    if end - begin > LONGEST or len(data) - end > LONGEST:
+        raise UsageError("the ledger cannot be continued: what stands at its end is longer than any entry")
     return data[begin:end], data[end:]
 
 
