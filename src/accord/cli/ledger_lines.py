@@ -35,6 +35,7 @@ _VERDICT = 12
 _NARROW = 80
 _LONGEST_WORD = 40
 _LEAST = 12
+_LONGEST_EXPLANATION = 4000
 
 
 def entry_object(sound: Sound) -> str:
@@ -45,13 +46,14 @@ def entry_object(sound: Sound) -> str:
 def entry_text(screen: Screen, entry: Entry) -> str:
     """An entry on one line, with what is to be said about it below."""
     number = screen.paint("faint", f"{entry.seq:>{_NUMBER}}")
-    if isinstance(entry, BeginEntry):
-        key = "hashes with a key" if entry.keyed else "hashes without a key"
-        return f"{number}  {screen.paint('strong', f'ledger {clip(entry.id, 40)}')}, version {entry.version}, {key}"
-    if not isinstance(entry, AttemptEntry):
-        told = f"a crash had left {entry.bytes:,} bytes of an unfinished line; they were cut off here"
-        return f"{number}  {screen.paint('warning', told)}"
     width = screen.width or _IN_A_PIPE
+    if isinstance(entry, BeginEntry):
+        rest = f", version {entry.version}, {'with' if entry.keyed else 'without'} a key"
+        name = clip(entry.id, max(width - _NUMBER - len("  ledger ") - len(rest), _LEAST))
+        return f"{number}  {screen.paint('strong', f'ledger {name}')}{rest}"
+    if not isinstance(entry, AttemptEntry):
+        told = f"a crash had left {entry.bytes:,} bytes of a line; they were cut off"
+        return f"{number}  {screen.paint('warning', told)}"
     session_width = 16 if width >= _NARROW else 8
     event_width = max(width - _NUMBER - 2 - session_width - 2 - 2 - _VERDICT, _LEAST)
     event = _event(entry, event_width)
@@ -72,17 +74,16 @@ def _event(entry: AttemptEntry, width: int) -> str:
 
 def _below(screen: Screen, entry: AttemptEntry, width: int) -> list[str]:
     indent = " " * (_NUMBER + 2)
-    lines = []
-    if entry.explanation is not None:
-        lines.append(screen.prose(_text(entry.explanation, 4000), indent))
     facts = []
     if entry.at is not None:
-        facts.append(f"at {_text(entry.at, 40)}")
-    if entry.by is not None and display_width(_text(entry.event, width)) > _LONGEST_WORD:  # it is part of the word
-        facts.append(f"by {_text(entry.by, 40)}")
+        facts.append(f"at {_text(entry.at, _LONGEST_WORD)}")
+    if entry.by is not None and display_width(_text(entry.event, width)) > _LONGEST_WORD:  # else the word shows it
+        facts.append(f"by {_text(entry.by, _LONGEST_WORD)}")
     if entry.meta:
-        facts.append(f"meta {json_text(entry.meta, max(width - _NUMBER - 7, _LEAST))}")
-    lines += [screen.paint("faint", indent + fact) for fact in facts]
+        facts.append(f"meta {json_text(entry.meta, max(width - len(indent) - 5, _LEAST))}")
+    lines = [screen.paint("faint", indent + fact) for fact in facts]
+    if entry.explanation is not None:
+        lines.append(screen.prose(_text(entry.explanation, _LONGEST_EXPLANATION), indent))
     return lines
 
 
