@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import subprocess
 import sys
 
 import pytest
 
-from accord import Blocked, FileSink, Ledger, Monitor, Ok, RecordedMonitor
+from accord import Blocked, FileSink, Ledger, Monitor, Ok, RecordedMonitor, UsageError
 from accord.ledger import Attempt, file_sink
-from tests.ledgers import check, fill
+from tests.ledgers import check, fill, honest
 
 ATTEMPT = Attempt(session="s", contract="sha256:" + "ab" * 32, event="!a", verdict="ok")
 
@@ -110,6 +111,39 @@ def test_a_piece_that_cannot_be_cut_off_is_mended_later(ledger, content, monkeyp
         assert again.verify().entries == 5
 
 
+def test_a_file_torn_at_every_byte_is_mended(tmp_path):
+    *lines, last = honest(4)
+    whole = b"".join(lines)
+    path = tmp_path / "ledger"
+    for size in range(len(last)):
+        path.write_bytes(whole + last[:size])
+        with Ledger(FileSink(path, fsync="never")) as ledger:
+            assert ledger.mended == size
+            ledger.append(ATTEMPT)
+        data = path.read_bytes()
+        assert data.startswith(whole)
+        assert check(data).entries == len(lines) + bool(size) + 1
+
+
+def test_a_folder_that_cannot_be_flushed(tmp_path, monkeypatch):
+    plain = os.fsync
+
+    def fail(code):
+        def fsync(descriptor):
+            if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+                raise OSError(code, os.strerror(code))
+            plain(descriptor)
+
+        return fsync
+
+    monkeypatch.setattr(file_sink.os, "fsync", fail(errno.EIO))
+    with pytest.raises(UsageError, match="cannot flush the folder"):
+        FileSink(tmp_path / "ledger")
+    monkeypatch.setattr(file_sink.os, "fsync", fail(errno.EINVAL))
+    with Ledger(FileSink(tmp_path / "ledger")) as ledger:
+        assert ledger.verify().ok
+
+
 @pytest.mark.parametrize("where", ["pwrite", "_sync"])
 def test_an_interrupt_while_writing(ledger, content, monkeypatch, where):
     def interrupt(*_):
@@ -168,7 +202,5 @@ def test_a_file_that_may_not_grow(tmp_path, limit):
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")  # noqa: PTH110
 def test_devices_are_no_ledgers():
-    from accord import UsageError
-
     with pytest.raises(UsageError, match="no regular file"):
         FileSink("/dev/full")

@@ -23,6 +23,7 @@ HERE = Path(__file__).parent
 
 PAYMENT = "../../examples/payment/payment.accord"
 LEDGER = "../../examples/payment/payment.ledger"
+TAMPERED = "../../examples/payment/tampered.ledger"
 HEAD = "6:d31406d98ac3f2be97c65149edb2fb6a3949b5641068ef7cf6fca9066ed7191f"
 QUOTE = """!AskQuote ?Quote {"total": 250, "currency": "EUR"}"""
 PAY = """!Pay {"amount": 250, "currency": "EUR"}"""
@@ -41,7 +42,7 @@ CASES = {
     "ledger_show": f"ledger show {LEDGER}",
     "ledger_show_json": f"ledger show {LEDGER} --session order-17 --from 3 --json",
     "ledger_show_odd": "ledger show ledgers/odd.ledger",
-    "ledger_show_changed": "ledger show ledgers/changed.ledger --from 2",
+    "ledger_show_tampered": f"ledger show {TAMPERED} --from 2",
     "ledger_show_torn": "ledger show ledgers/torn.ledger --from 5",
     "replay": "replay contracts/ask.accord '!Ask !Sorry ?No !Sorry end'",
     "replay_refuse": "replay contracts/ask.accord --mode refuse '!Sory !Ask !Sorry ?Unrecognized ?No end !Sorry'",
@@ -69,8 +70,8 @@ CASES = {
     "verify_head": f"verify {LEDGER} --head {HEAD}",
     "verify_head_missing": f"verify {LEDGER} --head 9{HEAD[1:]}",
     "verify_json": f"verify {LEDGER} --json",
-    "verify_changed": "verify ledgers/changed.ledger",
-    "verify_changed_json": "verify ledgers/changed.ledger --json",
+    "verify_tampered": f"verify {TAMPERED}",
+    "verify_tampered_json": f"verify {TAMPERED} --json",
     "verify_removed": "verify ledgers/removed.ledger",
     "verify_torn": "verify ledgers/torn.ledger",
     "verify_without_key": "verify ledgers/odd.ledger",

@@ -42,10 +42,10 @@ def read_key(key_file: str | None, key_env: str | None) -> bytes | None:
     if key_file is not None and key_env is not None:
         raise UsageError("the key is in a file or in an environment variable, not in both")
     if key_env is not None:
-        value = os.environb.get(os.fsencode(key_env))
+        value = os.environ.get(key_env)
         if not value:
             raise UsageError(f"the environment variable `{key_env}` is not set or empty")
-        return value
+        return os.fsencode(value)
     if key_file is None:
         return None
     try:

@@ -188,8 +188,12 @@ def _sync(descriptor: int) -> None:
 
 def _sync_folder(folder: Path) -> None:
     """A new file is only safe once its name is on disk too."""
-    descriptor = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        if error.errno not in {errno.EINVAL, errno.ENOTSUP}:  # where folders cannot be flushed there is nothing to do
+            raise UsageError(f"cannot flush the folder {folder} to its device: {error.strerror}") from None

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from accord.errors import UsageError
 from accord.ledger.entries import Attempt
+from accord.ledger.ledger import Ledger
 from accord.ledger.represent import own_copy
 from accord.monitor import Blocked, Monitor, Unrecognized, Violation
 from accord.monitor.events import make_event
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
     from accord.canonical import Json
     from accord.ledger.entries import Answer
-    from accord.ledger.ledger import Ledger
     from accord.machine.contract import Contract
     from accord.monitor import Verdict
     from accord.monitor.step import Mode, Status
@@ -70,6 +70,8 @@ class RecordedMonitor:
     __slots__ = ("_ledger", "_lock", "_monitor", "_session")
 
     def __init__(self, monitor: Monitor, ledger: Ledger, *, session: str | None = None) -> None:
+        if not isinstance(monitor, Monitor) or not isinstance(ledger, Ledger):
+            raise UsageError("a `Monitor` is recorded in a `Ledger`: RecordedMonitor(Monitor(…), Ledger(…))")
         if session is not None and (type(session) is not str or not session):
             raise UsageError(f"a session is named by a non-empty `str`, got {session!r}")
         self._monitor = monitor

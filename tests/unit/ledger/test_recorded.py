@@ -301,6 +301,12 @@ def test_sessions_have_names():
             RecordedMonitor(Monitor("!a.end"), ledger, session=name)
 
 
+def test_only_a_monitor_is_recorded_and_only_in_a_ledger():
+    for monitor, ledger in [("!a.end", Ledger(MemorySink())), (Monitor("!a.end"), MemorySink())]:
+        with pytest.raises(UsageError, match="is recorded in a `Ledger`"):
+            RecordedMonitor(monitor, ledger)
+
+
 def test_a_session_goes_on_after_a_restart():
     session, sink = recorded("!a.?b.end")
     session.send("a")
