@@ -70,7 +70,7 @@ FRAMED = len(b',"hash":""}\n') + 64
 Answer = Literal["ok", "violation", "blocked", "unrecognized", "misuse"]
 
 _Hash = Annotated[str, msgspec.Meta(min_length=64, max_length=64)]
-_Count = Annotated[int, msgspec.Meta(ge=0)]
+_Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]
 _Marked = dict[str, object]
 _Text = str | _Marked
 

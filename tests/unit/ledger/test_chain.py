@@ -181,7 +181,9 @@ def test_content_that_is_none_though_its_hashes_are_right(change, reason):
     ("change", "number", "fault"),
     [
         (lambda body: body.replace(b'"seq":3', b'"seq":4'), 3, "out of order"),
-        (lambda body: body.replace(b'"seq":3', b'"seq":99999999999999999999999'), 3, "out of order"),
+        (lambda body: body.replace(b'"seq":3', b'"seq":99999999999999'), 3, "out of order"),
+        (lambda body: body.replace(b'"seq":3', b'"seq":99999999999999999999999'), 3, "malformed"),
+        (lambda body: body.replace(b'"seq":3', b'"seq":' + b"9" * 5000), 3, "malformed"),
         (lambda _: encode({"act": "begin", "format": "accord.ledger", "id": "x", "keyed": False,
                               "prev": BEFORE_FIRST, "seq": 3, "version": 1}), 3, "out of order"),
     ],
