@@ -240,7 +240,7 @@ def test_what_is_judged_is_what_is_recorded():
     assert entries(sink)[0]["payload"] == {"x": 1}
 
 
-def test_a_payload_that_cannot_be_read_is_refused_and_recorded():
+def test_a_payload_that_cannot_be_read_is_misuse():
     class Hostile(UserDict):
         def __iter__(self):
             raise RuntimeError("no")
@@ -248,9 +248,9 @@ def test_a_payload_that_cannot_be_read_is_refused_and_recorded():
         keys = items = __getitem__ = __contains__ = __iter__
 
     session, sink = recorded("!a(x == 1).end")
-    verdict = session.send("a", Hostile(x=1))
-    assert not isinstance(verdict, Ok)
-    assert entries(sink)[0]["payload"]["$accord"] == "unreadable"
+    with pytest.raises(UsageError, match="cannot be read"):
+        session.send("a", Hostile(x=1))
+    assert entries(sink)[0]["given"]["payload"]["$accord"] == "unreadable"
 
 
 def test_steps_past_the_recorder_are_not_hidden():
