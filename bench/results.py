@@ -16,6 +16,7 @@ from bench.contestants import ACEL, ACEL_VERSION, FLOOR, PEER, PEER_VERSION, loa
 from bench.data import measure_data
 from bench.importing import BARE, measure_importing
 from bench.job import fastest_peer, measure_job
+from bench.ledger import measure_ledger
 from bench.memory import measure_memory
 from bench.restoring import measure_restoring
 from bench.rules import measure_rules
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bench.compiling import Compiling
+    from bench.ledger import LedgerCosts
     from bench.measure import Timing
     from bench.memory import Memory
     from bench.restoring import Restoring
@@ -48,6 +50,7 @@ class Results:
     job: dict[str, dict[str, Timing]]
     memory: dict[str, Memory]
     restoring: dict[str, dict[int, Restoring]]
+    ledger: LedgerCosts
 
     @property
     def cases(self) -> dict[str, dict[str, Timing]]:
@@ -104,6 +107,8 @@ def measure_all(say: Callable[[str], None]) -> Results:
     memory = measure_memory(peer)
     say("restoring")
     restoring = measure_restoring(peer)
+    say("ledger")
+    ledger = measure_ledger()
     machine: dict[str, object] = {
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "cpu": _cpu(),
@@ -118,7 +123,7 @@ def measure_all(say: Callable[[str], None]) -> Results:
         ACEL: ACEL_VERSION if acel is not None else None,
     }
     measured = peer is not None, acel is not None
-    return Results(machine, *measured, importing, compiling, steps, rules, data, job, memory, restoring)
+    return Results(machine, *measured, importing, compiling, steps, rules, data, job, memory, restoring, ledger)
 
 
 def _cpu() -> str:

@@ -9,6 +9,7 @@ from bench.compiling import SIZES as COMPILED
 from bench.contestants import ACEL, FLOOR, ONE_ARGUMENT, PEER
 from bench.importing import BARE
 from bench.job import BY_HAND, GATED, OBSERVED, SESSION_EVENTS, SESSIONS, fastest_peer
+from bench.ledger import ENTRIES
 from bench.restoring import SIZES as RESTORED
 from bench.rules import LOOKING, NO_RULES
 from bench.steps import LOCK
@@ -16,6 +17,7 @@ from bench.steps import LOCK
 if TYPE_CHECKING:
     from bench.bars import Bar
     from bench.compiling import Compiling
+    from bench.ledger import LedgerCosts
     from bench.measure import Timing
     from bench.results import Results
     from bench.rules import RuleCosts
@@ -46,6 +48,7 @@ def tables(results: Results, bars: list[Bar]) -> list[Table]:
         _choices(results.compiling),
         _memory(results),
         _restoring(results),
+        _ledger(results.ledger),
         _importing(results),
         Table(
             "Bars",
@@ -189,6 +192,23 @@ def _restoring(results: Results) -> Table:
         rows.append(tuple(row))
     return Table(
         "Restoring a session: us, best (median), and the size of what is stored", ("events", *columns), tuple(rows)
+    )
+
+
+def _ledger(ledger: LedgerCosts) -> Table:
+    verifying = [
+        (f"verify {ENTRIES:,} entries, {kind}", f"{seconds:.1f} s", f"{ledger.per_second(kind):,.0f}")
+        for kind, seconds in ledger.verifying.items()
+    ]
+    recording = [
+        (f"record an attempt: {name}", f"{seconds * 1e6:,.0f} us", f"{1 / seconds:,.0f}")
+        for name, seconds in ledger.recording.items()
+    ]
+    return Table(
+        "The ledger",
+        ("", "time", "entries per second"),
+        (*verifying, *recording),
+        f"An entry takes {ledger.entry_bytes:,.0f} bytes here. How long flushing takes is up to the device.",
     )
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         ViolationError,
     )
     from accord.language import parse
+    from accord.ledger import FileSink, Ledger, MemorySink, RecordedMonitor
     from accord.limits import Limits
     from accord.machine.contract import Contract
     from accord.machine.contract import compile_contract as compile  # noqa: A004 - the pipeline's own word
@@ -37,11 +38,15 @@ _HOME = {
     "Blocked": "accord.monitor",
     "Contract": "accord.machine.contract",
     "ContractError": "accord.errors",
+    "FileSink": "accord.ledger",
     "InternalError": "accord.errors",
+    "Ledger": "accord.ledger",
     "Limits": "accord.limits",
+    "MemorySink": "accord.ledger",
     "Monitor": "accord.monitor",
     "Ok": "accord.monitor",
     "ProtocolViolationError": "accord.errors",
+    "RecordedMonitor": "accord.ledger",
     "UNRECOGNIZED": "accord.monitor",
     "Unrecognized": "accord.monitor",
     "UsageError": "accord.errors",
@@ -59,11 +64,15 @@ __all__ = [
     "Blocked",
     "Contract",
     "ContractError",
+    "FileSink",
     "InternalError",
+    "Ledger",
     "Limits",
+    "MemorySink",
     "Monitor",
     "Ok",
     "ProtocolViolationError",
+    "RecordedMonitor",
     "Unrecognized",
     "UsageError",
     "Verdict",

@@ -1,8 +1,9 @@
 """The command line's output, compared with files that people have read.
 
 A case is a file `expected/NAME.txt`: its first line is the command, then comes what it printed, then its exit status.
-Commands run in this folder, so the contracts are `contracts/….accord`. After a change that is meant to change the
-output, write the files anew and read the difference before it is committed:
+Commands run in this folder, so the contracts are `contracts/….accord`, and `ledgers` holds what somebody did to the
+ledger of an example. After a change that is meant to change the output, write the files anew and read the difference
+before it is committed:
 
     ACCORD_UPDATE_GOLDEN=1 .venv/bin/pytest tests/golden && git diff tests/golden
 """
@@ -21,6 +22,9 @@ from accord.cli.app import app
 HERE = Path(__file__).parent
 
 PAYMENT = "../../examples/payment/payment.accord"
+LEDGER = "../../examples/payment/payment.ledger"
+TAMPERED = "../../examples/payment/tampered.ledger"
+HEAD = "6:d31406d98ac3f2be97c65149edb2fb6a3949b5641068ef7cf6fca9066ed7191f"
 QUOTE = """!AskQuote ?Quote {"total": 250, "currency": "EUR"}"""
 PAY = """!Pay {"amount": 250, "currency": "EUR"}"""
 
@@ -36,6 +40,11 @@ CASES = {
     "explain_e042": "explain E042",
     "explain_w051": "explain W051",
     "fmt_check": "fmt --check contracts/orders.accord contracts/ask.accord contracts/house_rules.accord",
+    "ledger_show": f"ledger show {LEDGER}",
+    "ledger_show_json": f"ledger show {LEDGER} --session order-17 --from 3 --json",
+    "ledger_show_odd": "ledger show ledgers/odd.ledger",
+    "ledger_show_tampered": f"ledger show {TAMPERED} --from 2",
+    "ledger_show_torn": "ledger show ledgers/torn.ledger --from 5",
     "replay": "replay contracts/ask.accord '!Ask !Sorry ?No !Sorry end'",
     "replay_refuse": "replay contracts/ask.accord --mode refuse '!Sory !Ask !Sorry ?Unrecognized ?No end !Sorry'",
     "replay_json": "replay contracts/ask.accord --json '!Ask !Sorry ?No'",
@@ -58,6 +67,15 @@ CASES = {
     "show_rules_mermaid": "show contracts/house_rules.accord --format mermaid",
     "show_rules_json": "show contracts/house_rules.accord --format json",
     "step": "step contracts/ask.accord",
+    "verify": f"verify {LEDGER}",
+    "verify_head": f"verify {LEDGER} --head {HEAD}",
+    "verify_head_missing": f"verify {LEDGER} --head 9{HEAD[1:]}",
+    "verify_json": f"verify {LEDGER} --json",
+    "verify_tampered": f"verify {TAMPERED}",
+    "verify_tampered_json": f"verify {TAMPERED} --json",
+    "verify_removed": "verify ledgers/removed.ledger",
+    "verify_torn": "verify ledgers/torn.ledger",
+    "verify_without_key": "verify ledgers/odd.ledger",
     "step_data": f"step {PAYMENT}",
     "step_rules": "step contracts/house_rules.accord",
 }

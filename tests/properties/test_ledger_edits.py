@@ -1,0 +1,140 @@
+"""No single edit of a ledger goes unseen, and these tests would notice if one did."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from types import SimpleNamespace
+
+import pytest
+
+from accord.ledger import chain
+from accord.ledger.chain import Walk
+from tests.ledgers import check, honest
+from tests.properties.ledger_edits import EDITS, random_edit
+
+KEY = b"a key of the tests"
+
+
+def undetected(count, seed, key=None):
+    """Edits that verify all the same, among so many, and how many there were of each kind.
+
+    Only where whole lines are gone from the end a head is given: nothing else can show that.
+    """
+    rng = random.Random(seed)
+    # The other ledger has the same attempts at the same places, under the same key.
+    pairs = [(honest(n, key, "one"), honest(n, key, "two")) for n in (1, 3, 7, 11)]
+    heads = [check(lines, key).head for lines, _ in pairs]
+    kinds = Counter()
+    missed = []
+    for _ in range(count):
+        number = rng.randrange(len(pairs))
+        edit = random_edit(rng, *pairs[number])
+        kinds[edit.kind] += 1
+        kinds["only the end is gone"] += edit.only_the_end_is_gone
+        if check(edit.data, key, heads[number] if edit.only_the_end_is_gone else None).ok:
+            missed.append(edit)
+    return missed, kinds
+
+
+@pytest.mark.parametrize("key", [None, KEY], ids=["plain", "keyed"])
+def test_no_single_edit_goes_unseen(key, soak, health):
+    count = 500_000 if soak else 5_000
+    missed, kinds = undetected(count, 20261115, key)
+    assert missed == []
+    assert set(kinds) == {edit.__name__ for edit in EDITS} | {"only the end is gone"}
+    assert min(kinds.values()) > count / 200
+    kind = "with a key" if key else "without a key"
+    health(f"ledger: {count:,} random single edits of {len(EDITS)} kinds, none unseen ({kind})")
+
+
+@pytest.mark.parametrize("key", [None, KEY], ids=["plain", "keyed"])
+def test_every_bit_matters(key):
+    lines = honest(7, key)
+    whole = b"".join(lines)
+    for place in range(len(whole)):
+        for bit in range(8):
+            changed = bytearray(whole)
+            changed[place] ^= 1 << bit
+            assert not check(bytes(changed), key).ok, (place, bit)
+
+
+def test_every_cut_matters():
+    lines = honest(7)
+    whole = b"".join(lines)
+    head = check(whole).head
+    for size in range(len(whole)):
+        assert not check(whole[:size], head=head).ok
+        at_a_line = whole[:size].endswith(b"\n")
+        assert check(whole[:size]).ok is at_a_line
+
+
+def blind_to_hashes(patch):
+    patch.setattr(chain, "hmac", SimpleNamespace(compare_digest=lambda *_: True))
+
+
+def careless_with_case(patch):
+    patch.setattr(chain, "hmac", SimpleNamespace(compare_digest=lambda a, b: a.lower() == b.lower()))
+
+
+def comparing_only_the_start_of_a_hash(patch):
+    patch.setattr(chain, "hmac", SimpleNamespace(compare_digest=lambda a, b: a[:17] == b[:17]))
+
+
+def blind_to_links(patch):
+    patch.setattr(Walk, "_check_place", lambda *_: None)
+
+
+def counting_without_linking(patch):
+    def check_place(self, entry):
+        if entry.seq != self.count:
+            raise self._bad("out of order", "")
+
+    patch.setattr(Walk, "_check_place", check_place)
+
+
+def blind_to_frames(patch):
+    patch.setattr(chain, "_framed", lambda _: True)
+
+
+def tidying_lines(patch):
+    take = Walk.take
+    patch.setattr(Walk, "take", lambda self, line: take(self, line.strip() + b"\n"))
+
+
+def forgiving_the_last_line_feed(patch):
+    take = Walk.take
+    patch.setattr(Walk, "take", lambda self, line: take(self, line.removesuffix(b"\n") + b"\n"))
+
+
+def skipping_blank_lines(patch):
+    take = Walk.take
+    patch.setattr(Walk, "take", lambda self, line: line.strip() and take(self, line))
+
+
+def skipping_what_it_does_not_know(patch):
+    take = Walk.take
+
+    def lenient(self, line):
+        return take(self, line) if line.startswith(b'{"entry":') else None
+
+    patch.setattr(Walk, "take", lenient)
+
+
+def forgetting_the_head(patch):
+    patch.setattr(Walk, "end", lambda _: None)
+
+
+WEAKNESSES = [
+    blind_to_hashes, careless_with_case, comparing_only_the_start_of_a_hash, blind_to_links, counting_without_linking,
+    blind_to_frames, tidying_lines, forgiving_the_last_line_feed, skipping_blank_lines, skipping_what_it_does_not_know,
+    forgetting_the_head,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("weakness", WEAKNESSES)
+def test_a_weak_verifier_is_noticed(weakness, monkeypatch):
+    weakness(monkeypatch)
+    assert check(honest(7)).ok
+    missed, _ = undetected(3_000, 7)
+    assert missed
