@@ -192,6 +192,14 @@ class Monitor:
 
         return wide.next_due(situation)
 
+    def peek_tick(self, at: Time) -> Verdict:
+        """What `tick` would answer; changes nothing."""
+        return self._let_pass(self._situation(), make_time(at))[1]
+
+    def peek_close(self, at: Time | None = None) -> Verdict:
+        """What `close` would answer; changes nothing."""
+        return self._end(self._situation(), make_time(at))[1]
+
     def close(self, at: Time | None = None) -> Verdict:
         """Nothing more will come: `Ok` if nothing is owed, else a violation that says what is.
 
