@@ -25,7 +25,7 @@ from accord.language.details import print_details
 from accord.language.labels import print_word
 
 if TYPE_CHECKING:
-    from accord.language.clauses import Clause
+    from accord.language.clauses import Clause, Path
     from accord.language.tree import Direction
 
 __all__ = ["END_STATE", "Fork", "Late", "Machine", "Plain", "State", "Stop", "Symbol"]
@@ -102,11 +102,15 @@ END_STATE = Plain((), "end")
 
 @dataclass(frozen=True)
 class Machine:
-    """A compiled protocol. State 0 is the first."""
+    """A compiled protocol. State 0 is the first.
+
+    With `each` it is sliced: every value at that path of the payloads has an instance of its own.
+    """
 
     symbols: tuple[Symbol, ...]
     states: tuple[State, ...]
     name: str | None = field(default=None, compare=False)
+    each: Path | None = None
 
     @cached_property
     def labels(self) -> frozenset[str]:
