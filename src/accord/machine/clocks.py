@@ -25,16 +25,21 @@ if TYPE_CHECKING:
     from accord.machine.configurations import Configuration, Origin
     from accord.machine.tables import Machine
 
-__all__ = ["Time", "dues", "enter", "is_complete", "late", "may_end", "moves", "offers", "print_time"]
+__all__ = ["Time", "deadlines", "dues", "enter", "is_complete", "late", "may_end", "moves", "offers", "print_time"]
 
 Time: TypeAlias = int | float
 
 # More ways for the parts of one interleaving to begin than anybody can mean.
 _MOST_WAYS = 10_000
 
+# Times beyond this are not written out digit by digit.
+_MOST_PLAIN = 10**15
+
 
 def print_time(time: Time) -> str:
     """A time as text; one that is whole looks alike whether it is kept as an integer or not."""
+    if abs(time) >= _MOST_PLAIN:
+        return f"{float(time):g}"
     return str(int(time) if time == int(time) else time)
 
 
@@ -143,6 +148,16 @@ def dues(machine: Machine, configuration: Configuration) -> Iterator[Time]:
             yield from dues(machine, part)
     elif len(configuration) == 3:
         yield configuration[2]
+
+
+def deadlines(machine: Machine, configuration: Configuration) -> Iterator[tuple[Time, tuple[int, ...]]]:
+    """When the deadlines that run here are due, each with the symbols that are timed by it."""
+    interleaved = _parts(machine, configuration)
+    if interleaved is not None:
+        for part in interleaved[1]:
+            yield from deadlines(machine, part)
+    elif len(configuration) == 3:
+        yield configuration[2], tuple(offers(machine, configuration))
 
 
 def late(machine: Machine, configuration: Configuration, due: Time) -> list[Configuration]:

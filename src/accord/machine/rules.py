@@ -157,6 +157,11 @@ class RuleMachine:
             node.links[key] = following
         return following
 
+    def calling(self, node: RuleNode, symbol: Symbol) -> RuleNode:
+        """The node of an instance, if what the whole session knows was part of it: that this label has been called."""
+        bit = self.bits.get(symbol.label, 0) if symbol.direction == "!" and self.each is not None else 0
+        return self.node(node.state._replace(called=node.state.called | bit)) if bit else node
+
     def late(self, node: RuleNode) -> RuleNode:
         """The node after the time of what it required was over."""
         return self.node(self.form.late(node.state))
