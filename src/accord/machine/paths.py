@@ -50,17 +50,25 @@ class _Place(NamedTuple):
     standing: Standing
     rules: RuleNodes
     now: Time
+    begun: bool
 
 
 def shortest_way(
-    standing: Standing, rules: RuleNodes, wanted: Symbol, fits: Fits | None = None, now: Time = 0
+    standing: Standing,
+    rules: RuleNodes,
+    wanted: Symbol,
+    fits: Fits | None = None,
+    now: Time = 0,
+    *,
+    begun: bool = True,
 ) -> Way | Literal["not decided"] | None:
     """The fewest steps after which an action like `wanted` is legal; `None` if it never can be.
 
     `rules` has the nodes of instances for sliced rules. `fits` tells which patterns of each rule the refused event
-    fitted, where that is known. The answer is `NOT_DECIDED` where the search met a limit before it found a way.
+    fitted, where that is known. An instance that has not `begun` has no clocks that run. The answer is `NOT_DECIDED`
+    where the search met a limit before it found a way.
     """
-    start = _Place(standing, rules, now)
+    start = _Place(standing, rules, now, begun)
     if not _is_possible(standing, wanted):
         return None
     way = _search(start, wanted, fits, waiting=False)
@@ -69,9 +77,7 @@ def shortest_way(
     return way
 
 
-def _search(
-    start: _Place, wanted: Symbol, fits: Fits | None, *, waiting: bool
-) -> Way | Literal["not decided"] | None:
+def _search(start: _Place, wanted: Symbol, fits: Fits | None, *, waiting: bool) -> Way | Literal["not decided"] | None:
     came_from: dict[object, tuple[_Place, Symbol | Wait] | None] = {_key(start): None}
     queue = deque([start])
     room = start.standing.standings.limits.search
@@ -114,11 +120,11 @@ def _is_possible(standing: Standing, wanted: Symbol) -> bool:
 
 def _key(place: _Place) -> object:
     """Two places are one if they differ in nothing but the hour."""
-    standing, rules, now = place
+    standing, rules, now, begun = place
     states = tuple([node.state for node in rules])
     if isinstance(standing, TimedStanding):
         configurations = tuple([_relative(configuration, now) for configuration in standing.configurations])
-        return configurations, tuple([state._replace(due=_remaining(state.due, now)) for state in states])
+        return begun, configurations, tuple([state._replace(due=_remaining(state.due, now)) for state in states])
     return standing.configurations, states
 
 
@@ -136,7 +142,7 @@ def _remaining(due: Time | None, now: Time) -> Time | None:
 
 
 def _steps(place: _Place) -> Iterator[tuple[Symbol, _Place]]:
-    standing, rules, now = place
+    standing, rules, now, begun = place
     options: list[tuple[Symbol, Standing]] = [
         (symbol, standing) for symbol in _named(rules) if _ignores(standing, symbol.label)
     ]
@@ -149,20 +155,20 @@ def _steps(place: _Place) -> Iterator[tuple[Symbol, _Place]]:
         if rules:
             after = rules[0].machine.book.imagine(rules, symbol, helpful=True, instances=True, at=now)
         if not isinstance(after, int):
-            yield symbol, _Place(target, after, now)
+            yield symbol, _Place(target, after, now, begun or target is not standing)
 
 
 def _waits(place: _Place) -> Iterator[tuple[Wait, _Place]]:
     """The next deadline passes, if no rule is late by then."""
-    standing, rules, now = place
-    if not isinstance(standing, TimedStanding) or not standing.deadlines:
+    standing, rules, now, begun = place
+    if not isinstance(standing, TimedStanding) or not standing.deadlines or not begun:
         return
     due, timed = standing.deadlines[0]
     if any(node.state.due is not None and node.state.due <= due for node in rules):
         return
     machine = standing.standings.machine
     reached = frozenset(after for here in standing.configurations for after in late(machine, here, due))
-    yield Wait(due - now, timed), _Place(standing.standings.at(reached), rules, due)
+    yield Wait(due - now, timed), _Place(standing.standings.at(reached), rules, due, begun)
 
 
 def _named(rules: RuleNodes) -> list[Symbol]:
@@ -175,7 +181,7 @@ def _named(rules: RuleNodes) -> list[Symbol]:
 
 
 def _is_legal(place: _Place, wanted: Symbol, fits: Fits | None) -> bool:
-    standing, rules, now = place
+    standing, rules, now, _ = place
     ignored = _ignores(standing, wanted.label)
     if not ignored and not standing.matching(wanted.direction, wanted.label, wanted.partner, now):
         return False

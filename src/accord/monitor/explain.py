@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from accord.machine.paths import Way
     from accord.monitor.refusals import Refusal
 
-__all__ = ["explain", "list_words"]
+__all__ = ["explain", "find_way", "list_words"]
 
 
 def explain(refusal: Refusal) -> str:
@@ -126,14 +126,20 @@ def _wanted(event: Event) -> Symbol:
 # -- the way out -------------------------------------------------------------------------------------------------------
 
 
-def _way_out(refusal: Refusal, got: str) -> str:
+def find_way(refusal: Refusal) -> Way:
+    """The fewest steps after which the refused event is legal; none if that is not known, or never the case."""
     assert refusal.event is not None  # noqa: S101 - closing is explained elsewhere
-    standing = refusal.standing
+    standing, begun = refusal.standing, not refusal.is_new
     sliced = refusal.stage.stages.sliced
     if sliced is not None and isinstance(refusal.belongs.protocol, NoKey):
-        standing = sliced.standings.begin(refusal.now)  # whatever its key will be, it can be a new one
-    way = shortest_way(standing, refusal.nodes, _wanted(refusal.event), refusal.fits, refusal.now)
-    if way is None or way == NOT_DECIDED or not way:
+        standing, begun = sliced.standings.begin(refusal.now), False  # whatever its key will be, it can be a new one
+    way = shortest_way(standing, refusal.nodes, _wanted(refusal.event), refusal.fits, refusal.now, begun=begun)
+    return () if way is None or way == NOT_DECIDED else way
+
+
+def _way_out(refusal: Refusal, got: str) -> str:
+    way = find_way(refusal)
+    if not way:
         return ""
     return f" To make it legal, first {_steps(way, refusal.now)}{_same(refusal, way)}; then {got} may follow."
 
@@ -187,7 +193,7 @@ def _never(refusal: Refusal, event: Event) -> str:
     partners = sorted({machine.symbols[number].partner or "" for number in numbers})
     if event.partner is not None and not {"", event.partner} & set(partners):
         return f": in this protocol it is with {list_words(partners)}, not with {quote_text(event.partner)}"
-    way = shortest_way(standing, (), _wanted(event), None, refusal.now)
+    way = shortest_way(standing, (), _wanted(event), None, refusal.now, begun=not refusal.is_new)
     if way == NOT_DECIDED:
         return " now"
     return ": it can no longer happen there" if _instance(refusal) else ": it can no longer happen in this session"
