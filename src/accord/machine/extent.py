@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from accord.language.values import order_of
 from accord.machine.standing import TimedStanding
 from accord.machine.taking import spread, wait
 
@@ -78,7 +79,7 @@ def pass_time(stage: Stage, extent: Extent, at: Time) -> tuple[Stage, Extent, li
     for place, rule in enumerate(stages.sliced_rules):
         slices[place], overdue = rule.late(slices[place], at)
         missed += [Missed(due, stages.book.sliced[place], state, (key,)) for due, key, state in overdue]
-    missed.sort(key=lambda one: (one.due, one.rule))
+    missed.sort(key=lambda one: (one.due, one.rule, *map(order_of, one.keys)))
     after = replace(extent, registers=registers, now=at, course=course, slices=tuple(slices))
     return stages.at(standing, nodes), after, missed
 

@@ -143,13 +143,12 @@ def _remaining(due: Time | None, now: Time) -> Time | None:
 
 def _steps(place: _Place) -> Iterator[tuple[Symbol, _Place]]:
     standing, rules, now, begun = place
-    options: list[tuple[Symbol, Standing]] = [
-        (symbol, standing) for symbol in _named(rules) if _ignores(standing, symbol.label)
-    ]
+    options: list[tuple[Symbol, Standing]] = []
     for symbol, configurations in standing.after(now).items():
         if len(configurations) > _MOST_AT_ONCE:
             raise TooManyConfigurationsError("too many to search through")
         options.append((symbol, standing.standings.at(configurations)))
+    options += [(symbol, standing) for symbol in _named(rules) if _ignores(standing, symbol.label)]
     for symbol, target in options:
         after: RuleNodes | int = rules
         if rules:

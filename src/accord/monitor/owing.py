@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from heapq import nsmallest
 from typing import TYPE_CHECKING
 
+from accord.language.values import order_of
 from accord.monitor.wording import MOST_LISTED
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from accord.machine.slices import Course
     from accord.machine.stages import Stage
 
-__all__ = ["OwingRule", "key_order", "owing_rules", "unfinished"]
+__all__ = ["OwingRule", "owing_rules", "unfinished"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,28 +34,12 @@ class OwingRule:
     keys: tuple[Frozen, ...] = ()
 
 
-def key_order(key: Frozen) -> tuple[int, float, str]:
-    """Numbers come first, then strings, then everything else."""
-    if isinstance(key, str):
-        return (1, 0, key)
-    if isinstance(key, int | float):
-        return (0, _as_float(key), "")
-    return (2, 0, repr(key))
-
-
-def _as_float(number: float) -> float:
-    try:
-        return float(number)
-    except OverflowError:
-        return float("inf") if number > 0 else float("-inf")
-
-
 def unfinished(course: Course) -> tuple[Frozen, ...]:
     """The first keys of instances in which something is owed; `course.owing` is how many there are."""
     if not course.owing:
         return ()
     keys = (key for key, (standing, _) in course.instances.items() if not standing.complete)
-    return tuple(nsmallest(MOST_LISTED, keys, key=key_order))
+    return tuple(nsmallest(MOST_LISTED, keys, key=order_of))
 
 
 def owing_rules(stage: Stage, extent: Extent | None) -> list[OwingRule]:
@@ -70,6 +55,6 @@ def owing_rules(stage: Stage, extent: Extent | None) -> list[OwingRule]:
         if held.owing:
             owing = {key: instance.state.due for key, instance in held.instances.items() if instance.owes}
             dues = [due for due in owing.values() if due is not None]
-            keys = tuple(nsmallest(MOST_LISTED, owing, key=key_order))
+            keys = tuple(nsmallest(MOST_LISTED, owing, key=order_of))
             found.append(OwingRule(node.machine, min(dues, default=None), held.owing, keys))
     return found

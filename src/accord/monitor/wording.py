@@ -107,11 +107,11 @@ def span_text(seconds: Time) -> str:
         >>> span_text(86400), span_text(5400.5), span_text(2.25), span_text(10**6)
         ('24h', '1h 30m', '2s 250ms', '11d 13h')
     """
+    if seconds >= _MOST_DAYS * 86_400:
+        return f"more than {_MOST_DAYS}d"
     left = round(seconds * 1000)
     if left < 1:
         return "less than 1ms"
-    if left >= _MOST_DAYS * _UNITS[0][1]:
-        return f"more than {_MOST_DAYS}d"
     parts = []
     for unit, size in _UNITS[left <= 3 * _UNITS[0][1] :]:
         number, left = divmod(left, size)
