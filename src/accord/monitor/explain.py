@@ -42,7 +42,7 @@ def explain(refusal: Refusal) -> str:
     if refusal.missed:
         return f"{explain_overdue(refusal)}{_now(refusal)}"
     if refusal.event is None:
-        return explain_closing(refusal)
+        return f"Time cannot pass: {_reasons(refusal.reasons)}." if refusal.reasons else explain_closing(refusal)
     got = quote_text(refusal.event.word)
     return _by_protocol(refusal, refusal.event, got) if refusal.rule is None else _by_rule(refusal, got)
 

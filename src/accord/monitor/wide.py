@@ -197,10 +197,17 @@ def tick(situation: Situation, mode: Mode, position: int | None, at: Time | None
     at = check_time(situation, at)
     if is_over(situation.place):
         return situation, refused_for_good(situation)
-    here, missed = _later(situation, at)
+    try:
+        here, missed = _later(situation, at)
+    except TooManyConfigurationsError as error:
+        return refuse(situation, _too_much(situation, TICKING, error), mode, position)
     if missed:
         return refuse(here, _overdue(here, TICKING, missed), mode, position)
     return here, OK
+
+
+def _too_much(situation: Situation, instead: str, error: TooManyConfigurationsError) -> Refusal:
+    return Refusal(situation.stage, None, (str(error),), extent=_extent(situation), instead=instead)
 
 
 def close(situation: Situation, position: int | None, at: Time | None) -> tuple[Situation, Verdict]:
@@ -211,10 +218,13 @@ def close(situation: Situation, position: int | None, at: Time | None) -> tuple[
         return situation, HALTED
     if is_over(place) and held.now is not None:
         at = held.now  # closing again gives the same answer
-    here, missed = _later(situation, at)
+    # What was late is dropped, so asking again would find nothing: only the time is kept.
+    late = Situation(Aside(situation.stage, "incomplete"), replace(held, now=at))
+    try:
+        here, missed = _later(situation, at)
+    except TooManyConfigurationsError as error:
+        return late, Violation.of(_too_much(situation, CLOSING, error), position)
     if missed:
-        # What was late is dropped, so asking again would find nothing: only the time is kept.
-        late = Situation(Aside(situation.stage, "incomplete"), replace(held, now=at))
         return late, Violation.of(_overdue(here, CLOSING, missed), position)
     if isinstance(place, Aside) and place.phase in {"puzzled", "unrecognised"}:
         return here._replace(place=Aside(here.stage, "unrecognised")), Unrecognized(here.allowed, "receive")

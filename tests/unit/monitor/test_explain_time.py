@@ -2,7 +2,8 @@
 
 import pytest
 
-from accord import Monitor, Violation
+import accord
+from accord import Blocked, Limits, Monitor, Violation
 from accord.monitor.wording import span_text, time_text
 
 ASK = "protocol A = !Ask.?{Yes, No.end} within 24h else !Remind.!Go.end"
@@ -147,6 +148,31 @@ class TestRules:
         contract = 'rule "b" { each id: within 3s after Go require Done }'
         text = refused(contract, (0, "!Go", {"id": 2}), (1, "!Go", {"id": 1}), (2, "end"))
         assert text.endswith("for `id 1` and `2`, due until 3 (in 1s).")
+
+
+class TestTooManyPossibilities:
+    """What expires can begin more possibilities than are followed; whatever let the time pass is refused."""
+
+    CONTRACT = accord.compile(
+        "(!a within 1s else !{c, end} | !b within 1s else !{d, end}).?e within 5s else !x.end",
+        limits=Limits(configurations=1),
+    )
+
+    @pytest.mark.parametrize("mode", ["halt", "refuse"])
+    def test_a_tick(self, mode):
+        monitor = Monitor(self.CONTRACT, mode=mode, at=0)
+        verdict = monitor.tick(2)
+        assert isinstance(verdict, Violation)
+        assert verdict.explain() == "Time cannot pass: more than 1 possibilities would have to be followed."
+        assert (monitor.is_halted, monitor.next_due()) == ((True, None) if mode == "halt" else (False, 1))
+
+    def test_closing_closes_and_says_so_again(self):
+        monitor = Monitor(self.CONTRACT, at=0)
+        assert monitor.peek_close(2).explain().startswith("Time cannot pass")
+        verdict = monitor.close(2)
+        assert (monitor.status, verdict.got) == ("incomplete", "end")
+        assert monitor.close(3).explain() == verdict.explain() == monitor.peek_close(2).explain()
+        assert monitor.tick(9) == Blocked("the session is closed")
 
 
 def test_hostile_keys_and_names_that_are_late():
