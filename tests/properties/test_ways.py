@@ -1,7 +1,7 @@
 """The shortest way that a refusal tells is a way: whoever follows it can do what was refused.
 
-Random contracts with slices and deadlines, whose rules look at neither data nor people: the search takes it that what
-fits can be chosen.
+Random contracts with slices and deadlines, that look at neither data nor people: the search takes it that what fits can
+be chosen.
 """
 
 from __future__ import annotations
@@ -32,8 +32,7 @@ def tell(monitor, direction, label, partner, payload, by, at):
 def without_data(contract):
     symbols = [symbol for machine in contract.machines.values() for symbol in machine.symbols]
     patterns = [pattern for rule in contract.rules.machines for pattern in rule.patterns]
-    guarded = any(symbol.clauses for symbol in symbols) or any(pattern.guards for pattern in patterns)
-    return not guarded and not any(pattern.gated for pattern in patterns)
+    return all(symbol.is_plain for symbol in symbols) and not any(p.guards or p.gated for p in patterns)
 
 
 def follow(contract, snapshot, refusal, now, payload, seen):
@@ -46,8 +45,7 @@ def follow(contract, snapshot, refusal, now, payload, seen):
             verdict = monitor.tick(now)
             seen["a deadline on the way"] += 1
         else:
-            by = "ana" if step.gated else None
-            verdict = tell(monitor, step.direction, step.label, step.partner, payload, by, now)
+            verdict = tell(monitor, step.direction, step.label, step.partner, payload, None, now)
         if isinstance(verdict, Violation) and verdict._facts.missed:
             seen["a rule was late on the way"] += 1  # in another instance, which the search does not look at
             return
