@@ -8,8 +8,7 @@ more than a constant times what is really due.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -38,30 +37,29 @@ def _merge(one: _Heap | None, other: _Heap | None) -> _Heap | None:
     return (merged[0] + 1, due, key, left, merged) if left[0] >= merged[0] else (left[0] + 1, due, key, merged, left)
 
 
-@dataclass(frozen=True, slots=True)
-class Dues:
+class Dues(NamedTuple):
     """Times with the keys of the instances they belong to."""
 
-    _heap: _Heap | None = None
-    _size: int = 0
+    heap: _Heap | None = None
+    size: int = 0
 
     def with_due(self, due: Time, key: Frozen) -> Dues:
         """The queue with one entry more."""
-        return Dues(_merge(self._heap, (1, due, key, None, None)), self._size + 1)
+        return Dues(_merge(self.heap, (1, due, key, None, None)), self.size + 1)
 
     def first(self, is_current: Callable[[Time, Frozen], bool]) -> tuple[tuple[Time, Frozen] | None, Dues]:
         """The earliest entry that is not stale, and the queue without the stale ones before it."""
-        heap, size = self._heap, self._size
+        heap, size = self.heap, self.size
         while heap is not None:
             _, due, key, left, right = heap
             if is_current(due, key):
-                return (due, key), self if size == self._size else Dues(heap, size)
+                return (due, key), self if size == self.size else Dues(heap, size)
             heap, size = _merge(left, right), size - 1
         return None, NOTHING_DUE
 
     def tidied(self, current: int, entries: Callable[[], Iterable[tuple[Time, Frozen]]]) -> Dues:
         """The queue, made anew from `entries` if far more than `current` are in it."""
-        if self._size <= 2 * current + _FEW:
+        if self.size <= 2 * current + _FEW:
             return self
         fresh = NOTHING_DUE
         for due, key in entries():

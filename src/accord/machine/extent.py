@@ -6,7 +6,6 @@ time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from accord.machine.standing import TimedStanding
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Extent", "Missed", "begin", "next_due", "pass_time"]
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
+class Extent(NamedTuple):
     """`registers` are those of a protocol that is not sliced; `now` is unknown until the session is told a time.
 
     `slices` has an entry for each sliced rule.
@@ -63,8 +61,6 @@ def pass_time(stage: Stage, extent: Extent, at: Time) -> tuple[Stage, Extent, li
     if extent.now is None:
         stage, extent = begin(stages, at)
         return stage, extent, []
-    if not stages.is_timed:
-        return stage, extent, []
     standing, registers = wait(stage.standing, extent.registers, at)
     nodes, late = stages.book.late(stage.rules, at)
     missed = [Missed(due, index) for due, index in late]
@@ -74,7 +70,7 @@ def pass_time(stage: Stage, extent: Extent, at: Time) -> tuple[Stage, Extent, li
         slices[place], overdue = rule.late(slices[place], at)
         missed += [Missed(due, stages.book.sliced[place], (key,)) for due, key in overdue]
     missed.sort(key=lambda one: (one.due, one.rule))
-    after = replace(extent, registers=registers, now=at, course=course, slices=tuple(slices))
+    after = Extent(registers, at, course, tuple(slices))
     return stages.at(standing, nodes), after, missed
 
 

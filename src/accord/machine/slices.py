@@ -7,8 +7,7 @@ back see nothing of each other.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from immutables import Map
 
@@ -73,23 +72,18 @@ def _too_many(most: int) -> str:
 
 # -- rules -------------------------------------------------------------------------------------------------------------
 
-Kept = TypeVar("Kept")
 
+class RuleSlice(NamedTuple):
+    """All instances of a rule by their keys.
 
-@dataclass(frozen=True, slots=True)
-class Slice(Generic[Kept]):
-    """All instances by their keys, how many of them owe something, how many have something due, and what and when."""
+    How many of them owe something, how many wait for something that is due, and what that is and when. Which bare
+    labels have been called is known for all instances together.
+    """
 
-    instances: Map[Frozen, Kept]
+    instances: Map[Frozen, RuleNode]
     owing: int = 0
     timed: int = 0
     dues: Dues = NOTHING_DUE
-
-
-@dataclass(frozen=True, slots=True)
-class RuleSlice(Slice["RuleNode"]):
-    """The instances of a rule; `called` is what is known for all of them: which bare labels have been called."""
-
     called: int = 0
 
 
@@ -112,7 +106,7 @@ class SlicedRule:
             for index in machine.by_label.get(label, ())
         )
         if direction == "!" and label in machine.bits and not held.called & machine.bits[label]:
-            held = replace(held, called=held.called | machine.bits[label])
+            held = held._replace(called=held.called | machine.bits[label])
         key = key_of(self.path, direction, event.payload)
         if isinstance(key, NoKey):
             return Refused((_lacks(self.path),)) if looks else held
@@ -164,7 +158,7 @@ class SlicedRule:
             if first is None or first[0] >= at:
                 break
             missed.append(first)
-            held = replace(held, dues=dues)
+            held = held._replace(dues=dues)
             before = held.instances[first[1]]
             after = self._with(held, first[1], before, self.machine.late(before))
             assert isinstance(after, RuleSlice)  # noqa: S101 - there are not more instances than before
@@ -177,11 +171,17 @@ class SlicedRule:
 Instance: TypeAlias = "tuple[Standing, Holding]"
 
 
-@dataclass(frozen=True, slots=True)
-class Course(Slice[Instance]):
-    """The instances of a protocol, finished ones too; `offers` counts them by what can happen in them."""
+class Course(NamedTuple):
+    """All instances of a protocol by their keys, finished ones too.
 
-    offers: Map[tuple[Symbol, ...], int] = Map()  # noqa: RUF009 - immutable
+    As for a rule; `offers` counts instances by what can happen in them.
+    """
+
+    instances: Map[Frozen, Instance]
+    owing: int = 0
+    timed: int = 0
+    dues: Dues = NOTHING_DUE
+    offers: Map[tuple[Symbol, ...], int] = Map()
 
 
 def _due(instance: Instance | None) -> Time | None:
@@ -257,7 +257,7 @@ class SlicedProtocol:
             if first is None or first[0] >= at:
                 break
             key = first[1]
-            course = replace(course, dues=dues)
+            course = course._replace(dues=dues)
             course = self._with(course, key, Taken(*wait(*course.instances[key], at)))
         return course
 

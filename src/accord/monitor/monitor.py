@@ -226,8 +226,8 @@ class Monitor:
 
     @property
     def current_state(self) -> int | str:
-        """The state the session is in, as `accord show` numbers it; a text where parts run side by side."""
-        return self._situation().standing.number
+        """The state the session is in, as `accord show` numbers it; a text where there is more to say."""
+        return self._situation().state
 
     @property
     def is_terminal(self) -> bool:
