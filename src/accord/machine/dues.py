@@ -47,6 +47,10 @@ class Dues(NamedTuple):
         """The queue with one entry more."""
         return Dues(_merge(self.heap, (1, due, key, None, None)), self.size + 1)
 
+    def may_have(self, at: Time) -> bool:
+        """Whether something may have been due before this time; a stale entry is not recognised here."""
+        return self.heap is not None and self.heap[1] < at
+
     def first(self, is_current: Callable[[Time, Frozen], bool]) -> tuple[tuple[Time, Frozen] | None, Dues]:
         """The earliest entry that is not stale, and the queue without the stale ones before it."""
         heap, size = self.heap, self.size

@@ -153,12 +153,12 @@ class SlicedRule:
     def late(self, held: RuleSlice, at: Time) -> tuple[RuleSlice, list[tuple[Time, Frozen]]]:
         """The instances if nothing happens until then, and what was due before, with the keys."""
         missed: list[tuple[Time, Frozen]] = []
-        while held.timed:
+        while held.dues.may_have(at):
             first, dues = held.dues.first(lambda due, key: self._is_current(held, due, key))  # noqa: B023
+            held = held._replace(dues=dues)
             if first is None or first[0] >= at:
                 break
             missed.append(first)
-            held = held._replace(dues=dues)
             before = held.instances[first[1]]
             after = self._with(held, first[1], before, self.machine.late(before))
             assert isinstance(after, RuleSlice)  # noqa: S101 - there are not more instances than before
@@ -252,12 +252,12 @@ class SlicedProtocol:
 
     def wait(self, course: Course, at: Time) -> Course:
         """The instances if nothing happens until then."""
-        while course.timed:
+        while course.dues.may_have(at):
             first, dues = course.dues.first(lambda due, key: _due(course.instances.get(key)) == due)  # noqa: B023
+            course = course._replace(dues=dues)
             if first is None or first[0] >= at:
                 break
             key = first[1]
-            course = course._replace(dues=dues)
             course = self._with(course, key, Taken(*wait(*course.instances[key], at)))
         return course
 
