@@ -93,6 +93,12 @@ class RuleSlice(Slice["RuleNode"]):
     called: int = 0
 
 
+def _is_due(instances: Map[Frozen, RuleNode], due: Time, key: Frozen) -> bool:
+    """Whether something of that instance is due then."""
+    node = instances.get(key)
+    return node is not None and node.state.due == due
+
+
 class SlicedRule:
     """A rule with an instance for every key. An instance in its first state is not kept."""
 
@@ -144,27 +150,23 @@ class SlicedRule:
         if due is not None and due != before.state.due:
             dues = dues.with_due(due, key)
         timed = held.timed + (due is not None) - (before.state.due is not None)
-        dues = dues.tidied(timed, lambda: ((n.state.due, k) for k, n in instances.items() if n.state.due is not None))
+        dues = dues.tidied(timed, lambda due, key: _is_due(instances, due, key))
         return RuleSlice(instances, held.owing + after.owes - before.owes, timed, dues, held.called)
-
-    def _is_current(self, held: RuleSlice, due: Time, key: Frozen) -> bool:
-        node = held.instances.get(key)
-        return node is not None and node.state.due == due
 
     def next_due(self, held: RuleSlice) -> Time | None:
         """When the next deadline of an instance is due."""
-        first, _ = held.dues.first(lambda due, key: self._is_current(held, due, key))
+        first, _ = held.dues.first(lambda due, key: _is_due(held.instances, due, key))
         return None if first is None else first[0]
 
     def late(self, held: RuleSlice, at: Time) -> tuple[RuleSlice, list[tuple[Time, Frozen]]]:
         """The instances if nothing happens until then, and what was due before, with the keys."""
         missed: list[tuple[Time, Frozen]] = []
         while held.timed:
-            first, dues = held.dues.first(lambda due, key: self._is_current(held, due, key))  # noqa: B023
+            first, dues = held.dues.first(lambda due, key: _is_due(held.instances, due, key))  # noqa: B023
+            held = held if dues is held.dues else replace(held, dues=dues)
             if first is None or first[0] >= at:
                 break
             missed.append(first)
-            held = replace(held, dues=dues)
             before = held.instances[first[1]]
             after = self._with(held, first[1], before, self.machine.late(before))
             assert isinstance(after, RuleSlice)  # noqa: S101 - there are not more instances than before
@@ -235,7 +237,7 @@ class SlicedProtocol:
         due, was_due = _due(after), _due(before)
         dues = course.dues.with_due(due, key) if due is not None and due != was_due else course.dues
         timed = course.timed + (due is not None) - (was_due is not None)
-        dues = dues.tidied(timed, lambda: ((d, k) for k, i in instances.items() if (d := _due(i)) is not None))
+        dues = dues.tidied(timed, lambda due, key: _due(instances.get(key)) == due)
         return Course(instances, course.owing + (not after[0].complete) - owed, timed, dues, offers)
 
     def course_of(self, instances: Map[Frozen, Instance]) -> Course:
@@ -254,10 +256,10 @@ class SlicedProtocol:
         """The instances if nothing happens until then."""
         while course.timed:
             first, dues = course.dues.first(lambda due, key: _due(course.instances.get(key)) == due)  # noqa: B023
+            course = course if dues is course.dues else replace(course, dues=dues)
             if first is None or first[0] >= at:
                 break
             key = first[1]
-            course = replace(course, dues=dues)
             course = self._with(course, key, Taken(*wait(*course.instances[key], at)))
         return course
 
