@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from accord.machine.tables import Symbol
     from accord.machine.taking import Holding
 
-__all__ = ["NO_KEY", "Course", "Instance", "NoKey", "RuleSlice", "SlicedProtocol", "SlicedRule", "key_of"]
+__all__ = ["NO_KEY", "Course", "Instance", "NoKey", "RuleSlice", "SlicedProtocol", "SlicedRule", "is_key", "key_of"]
 
 
 class NoKey:
@@ -52,14 +52,14 @@ def key_of(path: Path, direction: Direction, payload: Mapping[str, object]) -> F
     if value is MISSING:
         return NO_KEY
     key = freeze(value)
-    return key if _equals_itself(key) else NO_KEY
+    return key if is_key(key) else NO_KEY
 
 
-def _equals_itself(key: Frozen) -> bool:
+def is_key(key: Frozen) -> bool:
     """Whether there is no NaN in it; tuples and their like compare by identity first, so they do not tell."""
     if isinstance(key, tuple):
         inside = key[1]
-        return all(map(_equals_itself, inside)) if isinstance(inside, tuple) else True
+        return all(map(is_key, inside)) if isinstance(inside, tuple) else True
     return key == key  # noqa: PLR0124 - NaN is unlike itself
 
 

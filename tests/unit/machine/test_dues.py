@@ -61,7 +61,7 @@ def test_tidying_looks_at_the_queue_and_at_nothing_else():
     queue = NOTHING_DUE
     for number in range(200):
         queue = queue.with_due(5, number)
-    counting = Counting({3: 5, **{key: 9 for key in range(1_000, 2_000)}})
+    counting = Counting({3: 5, **dict.fromkeys(range(1_000, 2_000), 9)})
     assert len(queue.tidied(1, counting)) == 1
     assert counting.looked == 200
 
