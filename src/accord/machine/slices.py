@@ -8,7 +8,7 @@ back see nothing of each other.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast
 
 from immutables import Map
 
@@ -57,10 +57,14 @@ def key_of(path: Path, direction: Direction, payload: Mapping[str, object]) -> F
 
 def is_key(key: Frozen) -> bool:
     """Whether there is no NaN in it; tuples and their like compare by identity first, so they do not tell."""
-    if isinstance(key, tuple):
-        inside = key[1]
-        return all(map(is_key, inside)) if isinstance(inside, tuple) else True
-    return key == key  # noqa: PLR0124 - NaN is unlike itself
+    if not isinstance(key, tuple):
+        return key == key  # noqa: PLR0124 - NaN is unlike itself
+    tag, inside = key
+    if tag == "list":
+        return all(map(is_key, cast("tuple[Frozen, ...]", inside)))
+    if tag == "map":
+        return all(is_key(value) for _, value in cast("tuple[tuple[str, Frozen], ...]", inside))
+    return True
 
 
 def _lacks(path: Path) -> str:
