@@ -14,6 +14,7 @@ To enter a state therefore leads to several configurations, and all of them depe
 from __future__ import annotations
 
 from itertools import product
+from math import isfinite
 from typing import TYPE_CHECKING, TypeAlias
 
 from accord.machine.configurations import TooManyConfigurationsError
@@ -25,12 +26,44 @@ if TYPE_CHECKING:
     from accord.machine.configurations import Configuration, Origin
     from accord.machine.tables import Machine
 
-__all__ = ["Time", "dues", "enter", "is_complete", "late", "may_end", "moves", "offers", "print_time"]
+__all__ = [
+    "Time",
+    "dues",
+    "enter",
+    "is_complete",
+    "late",
+    "may_end",
+    "moves",
+    "offers",
+    "print_time",
+    "running",
+    "time_of",
+]
 
 Time: TypeAlias = int | float
 
 # More ways for the parts of one interleaving to begin than anybody can mean.
 _MOST_WAYS = 10_000
+
+
+# Up to here whole numbers and floats are the same numbers.
+_EXACT = 2**53
+
+
+def time_of(value: object) -> Time | None:
+    """The time in a value that may be anything; `None` if it is none.
+
+    Beyond 2^53 a time is a float: adding a duration to it never leads back, and it is read as it was written.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if isinstance(value, int) and -_EXACT <= value <= _EXACT:
+        return int(value)
+    try:
+        time = float(value)
+    except OverflowError:
+        return None
+    return time if isfinite(time) else None
 
 
 def print_time(time: Time) -> str:
@@ -143,6 +176,19 @@ def dues(machine: Machine, configuration: Configuration) -> Iterator[Time]:
             yield from dues(machine, part)
     elif len(configuration) == 3:
         yield configuration[2]
+
+
+def running(machine: Machine, configuration: Configuration) -> Iterator[tuple[Time, int]]:
+    """The deadlines that run here: when each is due, and the milliseconds it was given."""
+    interleaved = _parts(machine, configuration)
+    if interleaved is not None:
+        for part in interleaved[1]:
+            yield from running(machine, part)
+    elif len(configuration) == 3:
+        state = machine.states[configuration[0]]
+        assert isinstance(state, Plain)  # noqa: S101 - something is due here
+        assert state.late is not None  # noqa: S101
+        yield configuration[2], state.late.milliseconds
 
 
 def late(machine: Machine, configuration: Configuration, due: Time) -> list[Configuration]:

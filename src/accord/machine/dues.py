@@ -3,7 +3,8 @@
 It is a leftist heap, so adding and taking off cost the logarithm of its size and share all the rest with the queue
 before. Nothing is ever removed from the middle: an entry whose instance has moved on since is stale, and is left out
 when it comes up. When most entries are stale the queue is made anew from those that are not, so that it never holds
-more than a constant times what is really due.
+more than a constant times what is really due. Whoever asks for the first entry keeps the queue that comes with it:
+otherwise the same stale entries would be left out again and again.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from accord.language.values import Frozen
     from accord.machine.clocks import Time
@@ -61,14 +62,30 @@ class Dues(NamedTuple):
             heap, size = _merge(left, right), size - 1
         return None, NOTHING_DUE
 
-    def tidied(self, current: int, entries: Callable[[], Iterable[tuple[Time, Frozen]]]) -> Dues:
-        """The queue, made anew from `entries` if far more than `current` are in it."""
+    def tidied(self, current: int, is_current: Callable[[Time, Frozen], bool]) -> Dues:
+        """The queue, without the stale entries if far more than `current` are in it.
+
+        Only the queue itself is looked through, never all instances: most of them may have nothing due.
+        """
         if self.size <= 2 * current + _FEW:
             return self
+        kept: dict[Frozen, Time] = {}  # an instance that came back to the same time has two entries
+        todo = [self.heap]
+        while todo:
+            heap = todo.pop()
+            if heap is not None:
+                _, due, key, left, right = heap
+                if is_current(due, key):
+                    kept[key] = due
+                todo += (left, right)
         fresh = NOTHING_DUE
-        for due, key in entries():
+        for key, due in kept.items():
             fresh = fresh.with_due(due, key)
         return fresh
+
+    def __len__(self) -> int:
+        """How many entries there are, stale ones included."""
+        return self.size
 
 
 NOTHING_DUE = Dues()

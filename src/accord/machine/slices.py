@@ -7,7 +7,7 @@ back see nothing of each other.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 from immutables import Map
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from accord.machine.tables import Symbol
     from accord.machine.taking import Holding
 
-__all__ = ["NO_KEY", "Course", "Instance", "NoKey", "RuleSlice", "SlicedProtocol", "SlicedRule", "key_of"]
+__all__ = ["NO_KEY", "Course", "Instance", "NoKey", "RuleSlice", "SlicedProtocol", "SlicedRule", "is_key", "key_of"]
 
 
 class NoKey:
@@ -51,15 +51,19 @@ def key_of(path: Path, direction: Direction, payload: Mapping[str, object]) -> F
     if value is MISSING:
         return NO_KEY
     key = freeze(value)
-    return key if _equals_itself(key) else NO_KEY
+    return key if is_key(key) else NO_KEY
 
 
-def _equals_itself(key: Frozen) -> bool:
+def is_key(key: Frozen) -> bool:
     """Whether there is no NaN in it; tuples and their like compare by identity first, so they do not tell."""
-    if isinstance(key, tuple):
-        inside = key[1]
-        return all(map(_equals_itself, inside)) if isinstance(inside, tuple) else True
-    return key == key  # noqa: PLR0124 - NaN is unlike itself
+    if not isinstance(key, tuple):
+        return key == key  # noqa: PLR0124 - NaN is unlike itself
+    tag, inside = key
+    if tag == "list":
+        return all(map(is_key, cast("tuple[Frozen, ...]", inside)))
+    if tag == "map":
+        return all(is_key(value) for _, value in cast("tuple[tuple[str, Frozen], ...]", inside))
+    return True
 
 
 def _lacks(path: Path) -> str:
@@ -85,6 +89,12 @@ class RuleSlice(NamedTuple):
     timed: int = 0
     dues: Dues = NOTHING_DUE
     called: int = 0
+
+
+def _is_due(instances: Map[Frozen, RuleNode], due: Time, key: Frozen) -> bool:
+    """Whether something of that instance is due then."""
+    node = instances.get(key)
+    return node is not None and node.state.due == due
 
 
 class SlicedRule:
@@ -138,23 +148,19 @@ class SlicedRule:
         if due is not None and due != before.state.due:
             dues = dues.with_due(due, key)
         timed = held.timed + (due is not None) - (before.state.due is not None)
-        dues = dues.tidied(timed, lambda: ((n.state.due, k) for k, n in instances.items() if n.state.due is not None))
+        dues = dues.tidied(timed, lambda due, key: _is_due(instances, due, key))
         return RuleSlice(instances, held.owing + after.owes - before.owes, timed, dues, held.called)
-
-    def _is_current(self, held: RuleSlice, due: Time, key: Frozen) -> bool:
-        node = held.instances.get(key)
-        return node is not None and node.state.due == due
 
     def next_due(self, held: RuleSlice) -> Time | None:
         """When the next deadline of an instance is due."""
-        first, _ = held.dues.first(lambda due, key: self._is_current(held, due, key))
+        first, _ = held.dues.first(lambda due, key: _is_due(held.instances, due, key))
         return None if first is None else first[0]
 
     def late(self, held: RuleSlice, at: Time) -> tuple[RuleSlice, list[tuple[Time, Frozen]]]:
         """The instances if nothing happens until then, and what was due before, with the keys."""
         missed: list[tuple[Time, Frozen]] = []
         while held.dues.may_have(at):
-            first, dues = held.dues.first(lambda due, key: self._is_current(held, due, key))  # noqa: B023
+            first, dues = held.dues.first(lambda due, key: _is_due(held.instances, due, key))  # noqa: B023
             held = held._replace(dues=dues)
             if first is None or first[0] >= at:
                 break
@@ -235,7 +241,7 @@ class SlicedProtocol:
         due, was_due = _due(after), _due(before)
         dues = course.dues.with_due(due, key) if due is not None and due != was_due else course.dues
         timed = course.timed + (due is not None) - (was_due is not None)
-        dues = dues.tidied(timed, lambda: ((d, k) for k, i in instances.items() if (d := _due(i)) is not None))
+        dues = dues.tidied(timed, lambda due, key: _due(instances.get(key)) == due)
         return Course(instances, course.owing + (not after[0].complete) - owed, timed, dues, offers)
 
     def course_of(self, instances: Map[Frozen, Instance]) -> Course:
