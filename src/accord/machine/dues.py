@@ -83,9 +83,5 @@ class Dues(NamedTuple):
             fresh = fresh.with_due(due, key)
         return fresh
 
-    def __len__(self) -> int:
-        """How many entries there are, stale ones included."""
-        return self.size
-
 
 NOTHING_DUE = Dues()
