@@ -109,7 +109,7 @@ def actions(situation: Situation) -> tuple[Symbol, ...]:
         symbols: Iterable[Symbol] = _named(situation.rules)
     else:
         allowed = frozenset(situation.stage.allowed)
-        symbols = (symbol for symbol in standing.after if symbol.word in allowed)
+        symbols = (symbol for symbol in standing.symbols if symbol.word in allowed)
     return tuple(sorted(symbols, key=lambda symbol: symbol.word))
 
 

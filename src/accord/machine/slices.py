@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from accord.language.values import Frozen
     from accord.machine.clocks import Time
     from accord.machine.events import Event
+    from accord.machine.rule_forms import RuleState
     from accord.machine.rules import RuleMachine, RuleNode
     from accord.machine.standing import Standing, Standings
     from accord.machine.tables import Symbol
@@ -66,12 +67,19 @@ def is_key(key: Frozen) -> bool:
     return True
 
 
-def _lacks(path: Path) -> str:
-    return f"it belongs to no instance: the field `{clip('.'.join(path))}` is missing or no value to go by"
+def _lacks(path: Path, direction: Direction, payload: Mapping[str, object]) -> str:
+    """Why an event has no key, in words."""
+    field = clip(".".join(path)).replace("`", "'")
+    value = lookup(payload, path)
+    if value is MISSING and direction == "?" and lookup(payload, ("call", *path)) is not MISSING:
+        field = f"call.{field}"
+    elif value is MISSING:
+        return f"the field `{field}`, which says what it is about, is missing"
+    return f"the field `{field}` says what it is about, and a value with NaN says nothing"
 
 
 def _too_many(most: int) -> str:
-    return f"more than {most} instances would have to be followed"
+    return f"it would begin one instance more, and the limit of {most} is reached"
 
 
 # -- rules -------------------------------------------------------------------------------------------------------------
@@ -119,7 +127,7 @@ class SlicedRule:
             held = held._replace(called=held.called | machine.bits[label])
         key = key_of(self.path, direction, event.payload)
         if isinstance(key, NoKey):
-            return Refused((_lacks(self.path),)) if looks else held
+            return Refused((_lacks(self.path, direction, event.payload),)) if looks else held
         before = held.instances.get(key, machine.start)
         if looks:
             outcomes = machine.outcomes(held.called, event)
@@ -156,16 +164,16 @@ class SlicedRule:
         first, _ = held.dues.first(lambda due, key: _is_due(held.instances, due, key))
         return None if first is None else first[0]
 
-    def late(self, held: RuleSlice, at: Time) -> tuple[RuleSlice, list[tuple[Time, Frozen]]]:
-        """The instances if nothing happens until then, and what was due before, with the keys."""
-        missed: list[tuple[Time, Frozen]] = []
+    def late(self, held: RuleSlice, at: Time) -> tuple[RuleSlice, list[tuple[Time, Frozen, RuleState]]]:
+        """The instances if nothing happens until then, and what was due before, with keys and states."""
+        missed: list[tuple[Time, Frozen, RuleState]] = []
         while held.dues.may_have(at):
             first, dues = held.dues.first(lambda due, key: _is_due(held.instances, due, key))  # noqa: B023
             held = held._replace(dues=dues)
             if first is None or first[0] >= at:
                 break
-            missed.append(first)
             before = held.instances[first[1]]
+            missed.append((*first, before.state))
             after = self._with(held, first[1], before, self.machine.late(before))
             assert isinstance(after, RuleSlice)  # noqa: S101 - there are not more instances than before
             held = after
@@ -219,12 +227,12 @@ class SlicedProtocol:
     def react(self, course: Course, key: Frozen | NoKey, event: Event) -> Course | Refused:
         """The instances after an event that the protocol does not ignore."""
         if isinstance(key, NoKey):
-            return Refused((_lacks(self.path),))
+            return Refused((_lacks(self.path, event.direction, event.payload),))
         taken = take(*self.instance(course, key, event.time), event)
         if isinstance(taken, Refused):
             return taken
         if key not in course.instances and len(course.instances) >= self.standings.limits.instances:
-            return Refused((_too_many(self.standings.limits.instances),))
+            return Refused((f"{_too_many(self.standings.limits.instances)}, finished ones included",))
         return self._with(course, key, taken)
 
     def _with(self, course: Course, key: Frozen, taken: Taken) -> Course:
@@ -271,4 +279,8 @@ class SlicedProtocol:
         """What can happen in the instance of a key; without one, in any instance and in a new one."""
         if not isinstance(key, NoKey):
             return frozenset(self.instance(course, key, 0)[0].symbols)
-        return frozenset(self.standings.start.symbols).union(*course.offers)
+        return frozenset(self.standings.start.symbols) | self.under_way(course)
+
+    def under_way(self, course: Course) -> frozenset[Symbol]:
+        """What can happen in instances that have begun."""
+        return frozenset(symbol for offered in course.offers for symbol in offered)

@@ -38,7 +38,6 @@ __all__ = [
     "Situation",
     "Status",
     "begin",
-    "by_rule",
     "close",
     "is_over",
     "place_at",
@@ -176,7 +175,7 @@ def step(situation: Situation, event: Event, mode: Mode, position: int | None = 
     book = stage.stages.book
     nodes = book.advance(stage.rules, event)
     if isinstance(nodes, int):
-        return refuse(situation, by_rule(stage, nodes, event), mode, position)
+        return refuse(situation, _by_rule(stage, nodes, event), mode, position)
     after = stage.stages.at(taken.standing, nodes)
     if taken.plain and partner is None:
         stage.remember(direction, label, after)
@@ -190,8 +189,8 @@ def refused_for_good(situation: Situation) -> Blocked:
     return HALTED if status(situation) == "violated" else CLOSED
 
 
-def by_rule(stage: Stage, number: int, event: Event) -> Refusal:
-    """The refusal of an event by a rule that is not sliced."""
+def _by_rule(stage: Stage, number: int, event: Event) -> Refusal:
+    """The refusal of an event by a rule."""
     book, rule = stage.stages.book, stage.rules[number]
     fits = book.fits(stage.rules, event)
     return Refusal(stage, event.bare, rule.machine.why_undecided(fits[number], event.payload), rule, fits)
