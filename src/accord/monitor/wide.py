@@ -183,12 +183,20 @@ def _overdue(stage: Stage, got: str, missed: list[Missed], words: tuple[str, ...
     return Refusal(stage, None, rule=rule, words=words, missed=tuple(missed), instead=got)
 
 
+def _beyond_limits(situation: Situation, error: TooManyConfigurationsError, got: str) -> Refusal:
+    """Where time cannot pass within the limits."""
+    return Refusal(situation.stage, None, (str(error),), words=situation.allowed, instead=got)
+
+
 def tick(situation: Situation, mode: Mode, position: int | None, at: Time | None) -> tuple[Situation, Verdict]:
     """A session in which time passes and nothing happens."""
     at = check_time(situation, at)
     if is_over(situation.place):
         return situation, refused_for_good(situation)
-    here, missed = _later(situation, at)
+    try:
+        here, missed = _later(situation, at)
+    except TooManyConfigurationsError as error:
+        return refuse(situation, _beyond_limits(situation, error, TICKING), mode, position)
     if missed:
         return refuse(here, _overdue(here.stage, TICKING, missed, here.allowed), mode, position)
     return here, OK
@@ -202,7 +210,12 @@ def close(situation: Situation, position: int | None, at: Time | None) -> tuple[
         return situation, HALTED
     if is_over(place) and held.now is not None:
         at = held.now  # closing again gives the same answer
-    here, missed = _later(situation, at)
+    try:
+        here, missed = _later(situation, at)
+    except TooManyConfigurationsError as error:
+        # Asking again comes to the same time and so to the same answer.
+        stuck = Situation(Aside(situation.stage, "incomplete"), replace(held, now=at))
+        return stuck, Violation.of(_beyond_limits(situation, error, CLOSING), position)
     if missed:
         # What was late is dropped, so asking again would find nothing: only the time is kept.
         late = Situation(Aside(situation.stage, "incomplete"), replace(held, now=at))
