@@ -77,15 +77,23 @@ def print_time(time: Time) -> str:
 
 
 def enter(machine: Machine, number: int, at: Time) -> list[Configuration]:
-    """Where a session can be that comes to a state at this time."""
-    state = machine.states[number]
-    if isinstance(state, Plain):
-        if state.late is None:
-            return [(number,)]
-        return [(number, (), at + state.late.milliseconds / 1000)]
+    """Where a session can be that comes to a state at this time.
+
+    Nesting is bounded, so this may recurse into parts; along a row of interleavings that may all be over it loops.
+    """
     found: list[Configuration] = []
-    for parts in _ways([enter(machine, part, at) for part in state.parts]):
-        found += _beside(machine, state.join, parts, at, head=None if state.stop is None else number)
+    state = machine.states[number]
+    while isinstance(state, Fork):
+        ways = _ways([enter(machine, part, at) for part in state.parts])
+        beside, over = _beside(machine, state.join, ways, head=None if state.stop is None else number)
+        found += beside
+        if not over:
+            return found
+        if len(found) > _MOST_WAYS:
+            raise _too_many()
+        number = state.join
+        state = machine.states[number]
+    found.append((number,) if state.late is None else (number, (), at + state.late.milliseconds / 1000))
     return found
 
 
@@ -94,22 +102,32 @@ def _ways(parts: list[list[Configuration]]) -> Iterable[tuple[Configuration, ...
     for part in parts:
         many *= len(part)
     if many > _MOST_WAYS:
-        raise TooManyConfigurationsError(f"more than {_MOST_WAYS} possibilities would have to be followed")
+        raise _too_many()
     return product(*parts)
 
 
+def _too_many() -> TooManyConfigurationsError:
+    return TooManyConfigurationsError(f"more than {_MOST_WAYS} possibilities would have to be followed")
+
+
 def _beside(
-    machine: Machine, join: int, parts: Iterable[Configuration], at: Time, head: int | None = None
-) -> list[Configuration]:
-    """An interleaving with its parts in these places, and what follows it if they may all have ended."""
-    parts = list(parts)
-    running = tuple(sorted(part for part in parts if len(part) > 1 or machine.states[part[0]] != END_STATE))
+    machine: Machine, join: int, ways: Iterable[Iterable[Configuration]], head: int | None = None
+) -> tuple[list[Configuration], bool]:
+    """An interleaving whose parts can be in any of these places, and whether in one of them all may have ended."""
     found: list[Configuration] = []
-    if running:
-        found.append((join, running) if head is None else (head, running, 0))
-    if all(may_end(machine, part) for part in parts):
-        found += enter(machine, join, at)
-    return found
+    over = False
+    for parts in map(tuple, ways):
+        running = tuple(sorted(part for part in parts if len(part) > 1 or machine.states[part[0]] != END_STATE))
+        if running:
+            found.append((join, running) if head is None else (head, running, 0))
+        over = over or all(may_end(machine, part) for part in parts)
+    return found, over
+
+
+def _go_on(machine: Machine, join: int, ways: Iterable[Iterable[Configuration]], at: Time) -> list[Configuration]:
+    """An interleaving under way whose parts can be in any of these places, and what may follow it by now."""
+    beside, over = _beside(machine, join, ways)
+    return beside + enter(machine, join, at) if over else beside
 
 
 def _parts(machine: Machine, configuration: Configuration) -> tuple[int, tuple[Configuration, ...]] | None:
@@ -145,7 +163,7 @@ def moves(
             continue  # equal parts move alike
         others = [*parts[:index], *parts[index + 1 :]]
         for symbol, afters, inside in moves(machine, part, at, wanted, (*origin, index)):
-            yield symbol, [found for after in afters for found in _beside(machine, join, [*others, after], at)], inside
+            yield symbol, _go_on(machine, join, ([*others, after] for after in afters), at), inside
 
 
 def offers(machine: Machine, configuration: Configuration) -> Iterator[int]:
@@ -204,5 +222,4 @@ def late(machine: Machine, configuration: Configuration, due: Time) -> list[Conf
         assert state.late is not None  # noqa: S101
         return enter(machine, state.late.target, due)
     join, parts = interleaved
-    ways = _ways([late(machine, part, due) for part in parts])
-    return [found for way in ways for found in _beside(machine, join, way, due)]
+    return _go_on(machine, join, _ways([late(machine, part, due) for part in parts]), due)
