@@ -31,7 +31,9 @@ from tests.properties.generate import random_action, random_protocol
 from tests.properties.generate_data import decorated, random_pattern, random_payload, random_rule
 
 DURATIONS = (500, 1_000, 1_000, 2_000, 3_000, 5_000)
-KEYS = (1, 1, 1, 1.0, 2, 2, "1", True, None, [1], [1.0], {"n": 1})
+NAN = float("nan")
+KEYS = (1, 1, 1, 1, 1.0, 2, 2, 2, "1", True, None, [1], [1.0], {"n": 1}, {"n": [1]}, {"n": [], "m": {"l": [True]}})
+NO_KEYS = (NAN, [1, NAN], {"n": NAN}, {"n": [NAN]})
 FIELDS = (("k",), ("k",), ("k",), ("o", "k"))
 
 
@@ -140,8 +142,10 @@ def random_keyed_payload(rng: Random, direction: str, key: object) -> dict:
     """A payload that has the key under every field a contract may be sliced by; sometimes it has none."""
     payload = random_payload(rng)
     place = rng.random()
-    if place < 0.06:
+    if place < 0.05:
         return payload
+    if place < 0.06:
+        key = rng.choice(NO_KEYS)
     if place < 0.2 and direction == "?":
         payload.pop("o", None)
         return {**payload, "call": {"k": key, "o": {"k": key}}}

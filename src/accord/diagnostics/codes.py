@@ -160,7 +160,8 @@ _TABLE = (
     Code(
         "E028",
         "protocol is too large",
-        "The compiled protocol has more states than the `Limits` in force allow.",
+        "The compiled protocol has more states than the `Limits` in force allow, or its deadlines leave more "
+        "possibilities open from the beginning than a session may follow.",
         "",
         "!a.end",
     ),

@@ -14,6 +14,7 @@ To enter a state therefore leads to several configurations, and all of them depe
 from __future__ import annotations
 
 from itertools import product
+from math import isfinite
 from typing import TYPE_CHECKING, TypeAlias
 
 from accord.machine.configurations import TooManyConfigurationsError
@@ -25,7 +26,19 @@ if TYPE_CHECKING:
     from accord.machine.configurations import Configuration, Origin
     from accord.machine.tables import Machine
 
-__all__ = ["Time", "deadlines", "dues", "enter", "is_complete", "late", "may_end", "moves", "offers", "print_time"]
+__all__ = [
+    "Time",
+    "dues",
+    "enter",
+    "is_complete",
+    "late",
+    "may_end",
+    "moves",
+    "offers",
+    "print_time",
+    "running",
+    "time_of",
+]
 
 Time: TypeAlias = int | float
 
@@ -36,6 +49,26 @@ _MOST_WAYS = 10_000
 _MOST_PLAIN = 10**15
 
 
+# Up to here whole numbers and floats are the same numbers.
+_EXACT = 2**53
+
+
+def time_of(value: object) -> Time | None:
+    """The time in a value that may be anything; `None` if it is none.
+
+    Beyond 2^53 a time is a float: adding a duration to it never leads back, and it is read as it was written.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if isinstance(value, int) and -_EXACT <= value <= _EXACT:
+        return int(value)
+    try:
+        time = float(value)
+    except OverflowError:
+        return None
+    return time if isfinite(time) else None
+
+
 def print_time(time: Time) -> str:
     """A time as text; one that is whole looks alike whether it is kept as an integer or not."""
     if abs(time) >= _MOST_PLAIN:
@@ -44,15 +77,23 @@ def print_time(time: Time) -> str:
 
 
 def enter(machine: Machine, number: int, at: Time) -> list[Configuration]:
-    """Where a session can be that comes to a state at this time."""
-    state = machine.states[number]
-    if isinstance(state, Plain):
-        if state.late is None:
-            return [(number,)]
-        return [(number, (), at + state.late.milliseconds / 1000)]
+    """Where a session can be that comes to a state at this time.
+
+    Nesting is bounded, so this may recurse into parts; along a row of interleavings that may all be over it loops.
+    """
     found: list[Configuration] = []
-    for parts in _ways([enter(machine, part, at) for part in state.parts]):
-        found += _beside(machine, state.join, parts, at, head=None if state.stop is None else number)
+    state = machine.states[number]
+    while isinstance(state, Fork):
+        ways = _ways([enter(machine, part, at) for part in state.parts])
+        beside, over = _beside(machine, state.join, ways, head=None if state.stop is None else number)
+        found += beside
+        if not over:
+            return found
+        if len(found) > _MOST_WAYS:
+            raise _too_many()
+        number = state.join
+        state = machine.states[number]
+    found.append((number,) if state.late is None else (number, (), at + state.late.milliseconds / 1000))
     return found
 
 
@@ -61,22 +102,32 @@ def _ways(parts: list[list[Configuration]]) -> Iterable[tuple[Configuration, ...
     for part in parts:
         many *= len(part)
     if many > _MOST_WAYS:
-        raise TooManyConfigurationsError(f"more than {_MOST_WAYS} possibilities would have to be followed")
+        raise _too_many()
     return product(*parts)
 
 
+def _too_many() -> TooManyConfigurationsError:
+    return TooManyConfigurationsError(f"more than {_MOST_WAYS} possibilities would have to be followed")
+
+
 def _beside(
-    machine: Machine, join: int, parts: Iterable[Configuration], at: Time, head: int | None = None
-) -> list[Configuration]:
-    """An interleaving with its parts in these places, and what follows it if they may all have ended."""
-    parts = list(parts)
-    running = tuple(sorted(part for part in parts if len(part) > 1 or machine.states[part[0]] != END_STATE))
+    machine: Machine, join: int, ways: Iterable[Iterable[Configuration]], head: int | None = None
+) -> tuple[list[Configuration], bool]:
+    """An interleaving whose parts can be in any of these places, and whether in one of them all may have ended."""
     found: list[Configuration] = []
-    if running:
-        found.append((join, running) if head is None else (head, running, 0))
-    if all(may_end(machine, part) for part in parts):
-        found += enter(machine, join, at)
-    return found
+    over = False
+    for parts in map(tuple, ways):
+        running = tuple(sorted(part for part in parts if len(part) > 1 or machine.states[part[0]] != END_STATE))
+        if running:
+            found.append((join, running) if head is None else (head, running, 0))
+        over = over or all(may_end(machine, part) for part in parts)
+    return found, over
+
+
+def _go_on(machine: Machine, join: int, ways: Iterable[Iterable[Configuration]], at: Time) -> list[Configuration]:
+    """An interleaving under way whose parts can be in any of these places, and what may follow it by now."""
+    beside, over = _beside(machine, join, ways)
+    return beside + enter(machine, join, at) if over else beside
 
 
 def _parts(machine: Machine, configuration: Configuration) -> tuple[int, tuple[Configuration, ...]] | None:
@@ -112,7 +163,7 @@ def moves(
             continue  # equal parts move alike
         others = [*parts[:index], *parts[index + 1 :]]
         for symbol, afters, inside in moves(machine, part, at, wanted, (*origin, index)):
-            yield symbol, [found for after in afters for found in _beside(machine, join, [*others, after], at)], inside
+            yield symbol, _go_on(machine, join, ([*others, after] for after in afters), at), inside
 
 
 def offers(machine: Machine, configuration: Configuration) -> Iterator[int]:
@@ -150,14 +201,14 @@ def dues(machine: Machine, configuration: Configuration) -> Iterator[Time]:
         yield configuration[2]
 
 
-def deadlines(machine: Machine, configuration: Configuration) -> Iterator[tuple[Time, tuple[int, ...]]]:
-    """When the deadlines that run here are due, each with the symbols that are timed by it."""
+def running(machine: Machine, configuration: Configuration) -> Iterator[tuple[Time, int]]:
+    """The deadlines that run here: when each is due, and of which state it is."""
     interleaved = _parts(machine, configuration)
     if interleaved is not None:
         for part in interleaved[1]:
-            yield from deadlines(machine, part)
+            yield from running(machine, part)
     elif len(configuration) == 3:
-        yield configuration[2], tuple(offers(machine, configuration))
+        yield configuration[2], configuration[0]
 
 
 def late(machine: Machine, configuration: Configuration, due: Time) -> list[Configuration]:
@@ -171,5 +222,4 @@ def late(machine: Machine, configuration: Configuration, due: Time) -> list[Conf
         assert state.late is not None  # noqa: S101
         return enter(machine, state.late.target, due)
     join, parts = interleaved
-    ways = _ways([late(machine, part, due) for part in parts])
-    return [found for way in ways for found in _beside(machine, join, way, due)]
+    return _go_on(machine, join, _ways([late(machine, part, due) for part in parts]), due)

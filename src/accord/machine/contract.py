@@ -21,7 +21,9 @@ from accord.language.interchange import document_from_json, document_to_json
 from accord.language.labels import normalise
 from accord.language.tree import Document
 from accord.limits import DEFAULT_LIMITS, Limits
+from accord.machine import clocks
 from accord.machine.compiler import compile_declaration
+from accord.machine.configurations import TooManyConfigurationsError
 from accord.machine.identity import machine_digest
 from accord.machine.rulebook import RuleBook
 from accord.machine.slices import SlicedProtocol
@@ -31,6 +33,7 @@ from accord.machine.tables import END_STATE, Machine
 
 if TYPE_CHECKING:
     from accord.canonical import Json
+    from accord.language.tree import Declaration
 
 __all__ = ["Contract", "compile_contract", "compile_document", "decode_source", "load_contract", "read_source"]
 
@@ -157,7 +160,27 @@ def compile_document(document: Document, limits: Limits = DEFAULT_LIMITS) -> Con
         declaration.name: compile_declaration(declaration, document.source, limits)
         for declaration in document.declarations
     }
+    for declaration in document.declarations:
+        _check_beginning(declaration, machines[declaration.name], document.source, limits)
     return Contract(document, machines, RuleBook(document.rules, limits), limits)
+
+
+def _check_beginning(declaration: Declaration, machine: Machine, source: Source, limits: Limits) -> None:
+    """Raise `ContractError` (E028) if a session could not even begin within the limits.
+
+    Only deadlines can do that: with them, that an interleaving is over and that it is not are two possibilities.
+    """
+    try:
+        count = len(set(clocks.enter(machine, 0, 0))) if machine.is_timed else 1
+    except TooManyConfigurationsError as error:
+        message = str(error)
+    else:
+        if count <= limits.configurations:
+            return
+        message = f"more than {limits.configurations} possibilities would have to be followed"
+    help_ = "fewer parts that may be over at once, or `Limits(configurations=…)`, allow a session to begin"
+    span = declaration.name_span if declaration.name else Span(0, min(1, len(source.text)))
+    raise ContractError((Diagnostic("E028", f"{message} from the beginning", source, span, help=help_),))
 
 
 def compile_contract(

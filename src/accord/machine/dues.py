@@ -3,16 +3,16 @@
 It is a leftist heap, so adding and taking off cost the logarithm of its size and share all the rest with the queue
 before. Nothing is ever removed from the middle: an entry whose instance has moved on since is stale, and is left out
 when it comes up. When most entries are stale the queue is made anew from those that are not, so that it never holds
-more than a constant times what is really due.
+more than a constant times what is really due. Whoever asks for the first entry keeps the queue that comes with it:
+otherwise the same stale entries would be left out again and again.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from accord.language.values import Frozen
     from accord.machine.clocks import Time
@@ -38,33 +38,48 @@ def _merge(one: _Heap | None, other: _Heap | None) -> _Heap | None:
     return (merged[0] + 1, due, key, left, merged) if left[0] >= merged[0] else (left[0] + 1, due, key, merged, left)
 
 
-@dataclass(frozen=True, slots=True)
-class Dues:
+class Dues(NamedTuple):
     """Times with the keys of the instances they belong to."""
 
-    _heap: _Heap | None = None
-    _size: int = 0
+    heap: _Heap | None = None
+    size: int = 0
 
     def with_due(self, due: Time, key: Frozen) -> Dues:
         """The queue with one entry more."""
-        return Dues(_merge(self._heap, (1, due, key, None, None)), self._size + 1)
+        return Dues(_merge(self.heap, (1, due, key, None, None)), self.size + 1)
+
+    def may_have(self, at: Time) -> bool:
+        """Whether something may have been due before this time; a stale entry is not recognised here."""
+        return self.heap is not None and self.heap[1] < at
 
     def first(self, is_current: Callable[[Time, Frozen], bool]) -> tuple[tuple[Time, Frozen] | None, Dues]:
         """The earliest entry that is not stale, and the queue without the stale ones before it."""
-        heap, size = self._heap, self._size
+        heap, size = self.heap, self.size
         while heap is not None:
             _, due, key, left, right = heap
             if is_current(due, key):
-                return (due, key), self if size == self._size else Dues(heap, size)
+                return (due, key), self if size == self.size else Dues(heap, size)
             heap, size = _merge(left, right), size - 1
         return None, NOTHING_DUE
 
-    def tidied(self, current: int, entries: Callable[[], Iterable[tuple[Time, Frozen]]]) -> Dues:
-        """The queue, made anew from `entries` if far more than `current` are in it."""
-        if self._size <= 2 * current + _FEW:
+    def tidied(self, current: int, is_current: Callable[[Time, Frozen], bool]) -> Dues:
+        """The queue, without the stale entries if far more than `current` are in it.
+
+        Only the queue itself is looked through, never all instances: most of them may have nothing due.
+        """
+        if self.size <= 2 * current + _FEW:
             return self
+        kept: dict[Frozen, Time] = {}  # an instance that came back to the same time has two entries
+        todo = [self.heap]
+        while todo:
+            heap = todo.pop()
+            if heap is not None:
+                _, due, key, left, right = heap
+                if is_current(due, key):
+                    kept[key] = due
+                todo += (left, right)
         fresh = NOTHING_DUE
-        for due, key in entries():
+        for key, due in kept.items():
             fresh = fresh.with_due(due, key)
         return fresh
 

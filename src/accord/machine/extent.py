@@ -6,7 +6,6 @@ time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from accord.language.values import order_of
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Extent", "Missed", "begin", "next_due", "pass_time"]
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
+class Extent(NamedTuple):
     """`registers` are those of a protocol that is not sliced; `now` is unknown until the session is told a time.
 
     `slices` has an entry for each sliced rule.
@@ -69,8 +67,6 @@ def pass_time(stage: Stage, extent: Extent, at: Time) -> tuple[Stage, Extent, li
     if extent.now is None:
         stage, extent = begin(stages, at)
         return stage, extent, []
-    if not stages.is_timed:
-        return stage, extent, []
     standing, registers = wait(stage.standing, extent.registers, at)
     nodes, late = stages.book.late(stage.rules, at)
     missed = [Missed(due, index, stage.rules[index].state) for due, index in late]
@@ -80,7 +76,7 @@ def pass_time(stage: Stage, extent: Extent, at: Time) -> tuple[Stage, Extent, li
         slices[place], overdue = rule.late(slices[place], at)
         missed += [Missed(due, stages.book.sliced[place], state, (key,)) for due, key, state in overdue]
     missed.sort(key=lambda one: (one.due, one.rule, *map(order_of, one.keys)))
-    after = replace(extent, registers=registers, now=at, course=course, slices=tuple(slices))
+    after = Extent(registers, at, course, tuple(slices))
     return stages.at(standing, nodes), after, missed
 
 

@@ -80,6 +80,9 @@ class Form(ABC):
     adjacent_links = False
     """Whether it matters what comes at once after what."""
 
+    most_extra: int | None = 0
+    """How far `extra` can go; `None` if there is no end to it."""
+
     def __init__(self, machine: RuleMachine) -> None:
         self.machine = machine
 
@@ -116,6 +119,10 @@ class Form(ABC):
         """The state after its time was over."""
         return state
 
+    def may_be_in(self, state: RuleState) -> bool:
+        """Whether `extra` and `due` are what this form makes of them."""
+        return state.due is None and (self.most_extra is None or state.extra <= self.most_extra)
+
 
 class _BeforeForm(Form):
     def __init__(self, machine: RuleMachine, body: Before) -> None:
@@ -139,6 +146,8 @@ class _BeforeForm(Form):
 
 class _AfterForm(Form):
     """`extra` is 1 once the trigger has happened."""
+
+    most_extra = 1
 
     def __init__(self, machine: RuleMachine, body: After) -> None:
         super().__init__(machine)
@@ -173,6 +182,8 @@ class _AfterForm(Form):
 class _AfterEachForm(Form):
     """`extra` is how many are owed."""
 
+    most_extra = None
+
     def __init__(self, machine: RuleMachine, body: After) -> None:
         super().__init__(machine)
         self.trigger = machine.add_pattern(body.trigger)
@@ -196,6 +207,8 @@ class _AfterEachForm(Form):
 
 class _AfterForbidForm(Form):
     """`extra` is 1 once the trigger has happened."""
+
+    most_extra = 1
 
     def __init__(self, machine: RuleMachine, body: AfterForbid) -> None:
         super().__init__(machine)
@@ -221,7 +234,7 @@ class _AtMostForm(Form):
     def __init__(self, machine: RuleMachine, body: AtMost) -> None:
         super().__init__(machine)
         self.pattern = machine.add_pattern(body.pattern)
-        self.number = body.number
+        self.number = self.most_extra = body.number
 
     def step(self, state: RuleState, direction: Direction, outcomes: tuple[Outcome, ...], at: Time) -> RuleState | None:
         del direction, at
@@ -264,6 +277,9 @@ class _WithinForm(Form):
     def late(self, state: RuleState) -> RuleState:
         return state._replace(counts=self.none, due=None)
 
+    def may_be_in(self, state: RuleState) -> bool:
+        return state.extra == 0 and (state.due is not None or state.counts == self.none)
+
     def describe(self, state: RuleState) -> str:
         if state.due is None:
             return "nothing is due"
@@ -287,6 +303,7 @@ class _SequenceForm(Form):
         self.patterns = [machine.add_pattern(pattern) for pattern in patterns]
         self.adjacent = adjacent
         self.adjacent_links = any(adjacent)
+        self.most_extra = 8 ** len(adjacent) - 1
 
     def step(self, state: RuleState, direction: Direction, outcomes: tuple[Outcome, ...], at: Time) -> RuleState | None:
         del at

@@ -54,10 +54,10 @@ class RuleBook:
 
     def advance(self, nodes: RuleNodes, event: Event) -> RuleNodes | int:
         """The nodes after an event, or the number of the first rule that refuses it."""
-        if not nodes:
+        watching = self.watchers.get((event.direction, event.label), ())
+        if not watching and not self.adjacent:
             return nodes
         after = list(nodes)
-        watching = self.watchers.get((event.direction, event.label), ())
         for index in watching:
             following = self.machines[index].react(nodes[index], event)
             if following is None:

@@ -194,6 +194,12 @@ class RuleMachine:
             for count, atom in zip(state.counts, self.atoms, strict=True)
         )
 
+    def may_be_in(self, state: RuleState) -> bool:
+        """Whether a session can have led to that state, as far as it can be told without the session."""
+        called = state.called < 1 << len(self.bits)
+        counts = all(count <= atom.most for count, atom in zip(state.counts, self.atoms, strict=True))
+        return called and counts and self.form.may_be_in(state)
+
     def owes(self, state: RuleState) -> bool:
         """Whether the session may not end here."""
         return self.form.owes(state)

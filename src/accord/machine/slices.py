@@ -7,8 +7,7 @@ back see nothing of each other.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 from immutables import Map
 
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from accord.machine.tables import Symbol
     from accord.machine.taking import Holding
 
-__all__ = ["NO_KEY", "Course", "Instance", "NoKey", "RuleSlice", "SlicedProtocol", "SlicedRule", "key_of"]
+__all__ = ["NO_KEY", "Course", "Instance", "NoKey", "RuleSlice", "SlicedProtocol", "SlicedRule", "is_key", "key_of"]
 
 
 class NoKey:
@@ -53,15 +52,19 @@ def key_of(path: Path, direction: Direction, payload: Mapping[str, object]) -> F
     if value is MISSING:
         return NO_KEY
     key = freeze(value)
-    return key if _equals_itself(key) else NO_KEY
+    return key if is_key(key) else NO_KEY
 
 
-def _equals_itself(key: Frozen) -> bool:
+def is_key(key: Frozen) -> bool:
     """Whether there is no NaN in it; tuples and their like compare by identity first, so they do not tell."""
-    if isinstance(key, tuple):
-        inside = key[1]
-        return all(map(_equals_itself, inside)) if isinstance(inside, tuple) else True
-    return key == key  # noqa: PLR0124 - NaN is unlike itself
+    if not isinstance(key, tuple):
+        return key == key  # noqa: PLR0124 - NaN is unlike itself
+    tag, inside = key
+    if tag == "list":
+        return all(map(is_key, cast("tuple[Frozen, ...]", inside)))
+    if tag == "map":
+        return all(is_key(value) for _, value in cast("tuple[tuple[str, Frozen], ...]", inside))
+    return True
 
 
 def _lacks(path: Path, direction: Direction, payload: Mapping[str, object]) -> str:
@@ -81,24 +84,25 @@ def _too_many(most: int) -> str:
 
 # -- rules -------------------------------------------------------------------------------------------------------------
 
-Kept = TypeVar("Kept")
 
+class RuleSlice(NamedTuple):
+    """All instances of a rule by their keys.
 
-@dataclass(frozen=True, slots=True)
-class Slice(Generic[Kept]):
-    """All instances by their keys, how many of them owe something, how many have something due, and what and when."""
+    How many of them owe something, how many wait for something that is due, and what that is and when. Which bare
+    labels have been called is known for all instances together.
+    """
 
-    instances: Map[Frozen, Kept]
+    instances: Map[Frozen, RuleNode]
     owing: int = 0
     timed: int = 0
     dues: Dues = NOTHING_DUE
-
-
-@dataclass(frozen=True, slots=True)
-class RuleSlice(Slice["RuleNode"]):
-    """The instances of a rule; `called` is what is known for all of them: which bare labels have been called."""
-
     called: int = 0
+
+
+def _is_due(instances: Map[Frozen, RuleNode], due: Time, key: Frozen) -> bool:
+    """Whether something of that instance is due then."""
+    node = instances.get(key)
+    return node is not None and node.state.due == due
 
 
 class SlicedRule:
@@ -120,7 +124,7 @@ class SlicedRule:
             for index in machine.by_label.get(label, ())
         )
         if direction == "!" and label in machine.bits and not held.called & machine.bits[label]:
-            held = replace(held, called=held.called | machine.bits[label])
+            held = held._replace(called=held.called | machine.bits[label])
         key = key_of(self.path, direction, event.payload)
         if isinstance(key, NoKey):
             return Refused((_lacks(self.path, direction, event.payload),)) if looks else held
@@ -152,26 +156,22 @@ class SlicedRule:
         if due is not None and due != before.state.due:
             dues = dues.with_due(due, key)
         timed = held.timed + (due is not None) - (before.state.due is not None)
-        dues = dues.tidied(timed, lambda: ((n.state.due, k) for k, n in instances.items() if n.state.due is not None))
+        dues = dues.tidied(timed, lambda due, key: _is_due(instances, due, key))
         return RuleSlice(instances, held.owing + after.owes - before.owes, timed, dues, held.called)
-
-    def _is_current(self, held: RuleSlice, due: Time, key: Frozen) -> bool:
-        node = held.instances.get(key)
-        return node is not None and node.state.due == due
 
     def next_due(self, held: RuleSlice) -> Time | None:
         """When the next deadline of an instance is due."""
-        first, _ = held.dues.first(lambda due, key: self._is_current(held, due, key))
+        first, _ = held.dues.first(lambda due, key: _is_due(held.instances, due, key))
         return None if first is None else first[0]
 
     def late(self, held: RuleSlice, at: Time) -> tuple[RuleSlice, list[tuple[Time, Frozen, RuleState]]]:
         """The instances if nothing happens until then, and what was due before, with keys and states."""
         missed: list[tuple[Time, Frozen, RuleState]] = []
-        while held.timed:
-            first, dues = held.dues.first(lambda due, key: self._is_current(held, due, key))  # noqa: B023
+        while held.dues.may_have(at):
+            first, dues = held.dues.first(lambda due, key: _is_due(held.instances, due, key))  # noqa: B023
+            held = held._replace(dues=dues)
             if first is None or first[0] >= at:
                 break
-            held = replace(held, dues=dues)
             before = held.instances[first[1]]
             missed.append((*first, before.state))
             after = self._with(held, first[1], before, self.machine.late(before))
@@ -185,11 +185,17 @@ class SlicedRule:
 Instance: TypeAlias = "tuple[Standing, Holding]"
 
 
-@dataclass(frozen=True, slots=True)
-class Course(Slice[Instance]):
-    """The instances of a protocol, finished ones too; `offers` counts them by what can happen in them."""
+class Course(NamedTuple):
+    """All instances of a protocol by their keys, finished ones too.
 
-    offers: Map[tuple[Symbol, ...], int] = Map()  # noqa: RUF009 - immutable
+    As for a rule; `offers` counts instances by what can happen in them.
+    """
+
+    instances: Map[Frozen, Instance]
+    owing: int = 0
+    timed: int = 0
+    dues: Dues = NOTHING_DUE
+    offers: Map[tuple[Symbol, ...], int] = Map()
 
 
 def _due(instance: Instance | None) -> Time | None:
@@ -243,7 +249,7 @@ class SlicedProtocol:
         due, was_due = _due(after), _due(before)
         dues = course.dues.with_due(due, key) if due is not None and due != was_due else course.dues
         timed = course.timed + (due is not None) - (was_due is not None)
-        dues = dues.tidied(timed, lambda: ((d, k) for k, i in instances.items() if (d := _due(i)) is not None))
+        dues = dues.tidied(timed, lambda due, key: _due(instances.get(key)) == due)
         return Course(instances, course.owing + (not after[0].complete) - owed, timed, dues, offers)
 
     def course_of(self, instances: Map[Frozen, Instance]) -> Course:
@@ -260,12 +266,12 @@ class SlicedProtocol:
 
     def wait(self, course: Course, at: Time) -> Course:
         """The instances if nothing happens until then."""
-        while course.timed:
+        while course.dues.may_have(at):
             first, dues = course.dues.first(lambda due, key: _due(course.instances.get(key)) == due)  # noqa: B023
+            course = course._replace(dues=dues)
             if first is None or first[0] >= at:
                 break
             key = first[1]
-            course = replace(course, dues=dues)
             course = self._with(course, key, Taken(*wait(*course.instances[key], at)))
         return course
 

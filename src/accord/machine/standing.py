@@ -194,8 +194,8 @@ class TimedStanding(Standing):
     def deadlines(self) -> list[tuple[Time, tuple[Symbol, ...]]]:
         """Every deadline that runs, the next one first: when it is due, and what can happen until then."""
         machine = self.standings.machine
-        found = {due for c in self.configurations for due in clocks.deadlines(machine, c)}
-        return [(due, tuple([machine.symbols[number] for number in timed])) for due, timed in sorted(found)]
+        found = sorted({deadline for c in self.configurations for deadline in clocks.running(machine, c)})
+        return [(due, tuple([machine.symbols[symbol] for symbol in machine.offered(state)])) for due, state in found]
 
 
 def check_partners(direction: Direction, label: str, partner: str | None, matching: Iterable[Symbol]) -> None:

@@ -142,6 +142,11 @@ class Machine:
         clauses = [clause for symbol in self.symbols for clause in symbol.clauses]
         return frozenset(clause.register for clause in clauses if isinstance(clause, Collect))
 
+    def offered(self, number: int) -> tuple[int, ...]:
+        """The symbols of the edges of a plain state."""
+        state = self.states[number]
+        return tuple([symbol for symbol, _ in state.edges]) if isinstance(state, Plain) else ()
+
     @cached_property
     def is_timed(self) -> bool:
         """Whether some state has a deadline."""

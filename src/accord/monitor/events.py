@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from contextlib import suppress
-from math import isfinite
 from typing import TYPE_CHECKING
 
+from accord.diagnostics.visible import clip
 from accord.errors import UsageError
 from accord.language.labels import is_name, normalise, parse_word
+from accord.machine.clocks import time_of
 from accord.machine.events import NO_PAYLOAD, Event
 
 if TYPE_CHECKING:
@@ -24,11 +24,18 @@ def make_time(at: object) -> Time | None:
     """A time from what a caller gave, `None` if nothing; `UsageError` if that cannot be one."""
     if at is None:
         return None
-    if isinstance(at, int | float) and not isinstance(at, bool):
-        with suppress(OverflowError):
-            if isfinite(at):
-                return at
-    raise UsageError(f"`at` is a time in seconds, a finite number, got {at!r}")
+    time = time_of(at)
+    if time is None:
+        raise UsageError(f"`at` is a time in seconds, a finite number, got {clip(_shown(at))}")
+    return time
+
+
+def _shown(value: object) -> str:
+    """A value for a message; Python refuses to print huge integers, and a foreign class may refuse anything."""
+    try:
+        return repr(value)
+    except Exception:  # noqa: BLE001 - whatever it is, it is no time
+        return f"a `{type(value).__name__}`"
 
 
 def make_event(

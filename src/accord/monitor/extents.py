@@ -5,15 +5,17 @@ Deadlines are kept as the absolute times at which they are due, so a session can
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from immutables import Map
 
+from accord.canonical import encode
 from accord.errors import UsageError
+from accord.machine.clocks import time_of
 from accord.machine.dues import NOTHING_DUE
 from accord.machine.extent import Extent
 from accord.machine.rule_forms import RuleState
-from accord.machine.slices import Course, RuleSlice
+from accord.machine.slices import Course, RuleSlice, is_key
 from accord.monitor.holdings import (
     configuration_from_json,
     configuration_to_json,
@@ -21,13 +23,13 @@ from accord.monitor.holdings import (
     frozen_to_json,
     holding_from_json,
     holding_to_json,
-    is_time,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
     from accord.canonical import Json
     from accord.language.values import Frozen
-    from accord.machine.clocks import Time
     from accord.machine.rules import RuleMachine, RuleNode
     from accord.machine.slices import Instance, SlicedProtocol, SlicedRule
     from accord.machine.stages import Stages
@@ -44,15 +46,20 @@ def extent_to_json(extent: Extent) -> Json:
     """What a session holds beyond its stage."""
     body: dict[str, Json] = {"now": extent.now, "registers": holding_to_json(extent.registers)}
     if extent.course is not None:
-        body["course"] = [
+        body["course"] = _by_key(
             [frozen_to_json(key), [configuration_to_json(c) for c in standing.configurations], holding_to_json(held)]
             for key, (standing, held) in extent.course.instances.items()
-        ]
+        )
     body["slices"] = [
-        [held.called, [[frozen_to_json(key), rule_to_json(node.state)] for key, node in held.instances.items()]]
+        [held.called, _by_key([frozen_to_json(key), rule_to_json(n.state)] for key, n in held.instances.items())]
         for held in extent.slices
     ]
     return body
+
+
+def _by_key(instances: Iterable[list[Json]]) -> list[Json]:
+    """Instances in an order that does not depend on the process, so that equal sessions have equal snapshots."""
+    return [*sorted(instances, key=lambda instance: encode(instance[0]))]
 
 
 def extent_from_json(value: object, stages: Stages, standing: Standing) -> Extent:
@@ -60,8 +67,8 @@ def extent_from_json(value: object, stages: Stages, standing: Standing) -> Exten
     fields = {"now", "registers", "slices", *(["course"] if stages.sliced else [])}
     if not isinstance(value, dict) or set(value) != fields:
         raise _damaged("it does not hold what sessions of this contract hold")
-    now = value["now"]
-    if now is not None and not is_time(now):
+    now = time_of(value["now"])
+    if now is None and value["now"] is not None:
         raise _damaged("it was taken at no time")
     registers = holding_from_json(value["registers"], standing)
     slices = value["slices"]
@@ -69,7 +76,7 @@ def extent_from_json(value: object, stages: Stages, standing: Standing) -> Exten
         raise _damaged("it has other slices than the contract")
     course = _course(value["course"], stages.sliced) if stages.sliced else None
     rules = tuple(_rule_slice(one, rule) for one, rule in zip(slices, stages.sliced_rules, strict=True))
-    return Extent(registers, cast("Time | None", now), course, rules)
+    return Extent(registers, now, course, rules)
 
 
 def _entries(value: object, length: int, most: int) -> list[list[object]]:
@@ -79,6 +86,14 @@ def _entries(value: object, length: int, most: int) -> list[list[object]]:
         if not isinstance(entry, list) or len(entry) != length:
             raise _damaged("it has something that is no instance")
     return value
+
+
+def _key(value: object, known: Collection[Frozen]) -> Frozen:
+    """The key of an instance that is not yet known."""
+    key = frozen_from_json(value)
+    if not is_key(key) or key in known:
+        raise _damaged("an instance has no key, or one that another has")
+    return key
 
 
 def _course(value: object, sliced: SlicedProtocol) -> Course:
@@ -92,19 +107,22 @@ def _course(value: object, sliced: SlicedProtocol) -> Course:
             configuration_from_json(c, standings.machine, limits.interleaving_depth) for c in configurations
         )
         standing = standings.at(places)
-        instances[frozen_from_json(key)] = standing, holding_from_json(holding, standing)
+        instances[_key(key, instances)] = standing, holding_from_json(holding, standing)
     return sliced.course_of(Map(instances))
 
 
 def _rule_slice(value: object, rule: SlicedRule) -> RuleSlice:
-    if not isinstance(value, list) or len(value) != 2 or type(value[0]) is not int or value[0] < 0:
+    most_called = 1 << len(rule.machine.bits)
+    if not isinstance(value, list) or len(value) != 2 or type(value[0]) is not int or not 0 <= value[0] < most_called:
         raise _damaged("it has other slices than the contract")
     instances: dict[Frozen, RuleNode] = {}
     owing = timed = 0
     dues = NOTHING_DUE
     for key, state in _entries(value[1], 2, rule.most):
         node = rule_from_json(state, rule.machine)
-        frozen = frozen_from_json(key)
+        if node.state == rule.machine.start.state or node.state.called:
+            raise _damaged("an instance of a rule has nothing to remember")
+        frozen = _key(key, instances)
         instances[frozen] = node
         owing += node.owes
         if node.state.due is not None:
@@ -128,6 +146,8 @@ def rule_from_json(value: object, machine: RuleMachine) -> RuleNode:
     numbers = [called, extra, *counts]
     if len(counts) != len(machine.atoms) or any(type(number) is not int or number < 0 for number in numbers):
         raise damaged
-    if due and not (machine.is_timed and is_time(due[0])):
+    time = time_of(due[0]) if due else None
+    state = RuleState(called, tuple(counts), extra, time)
+    if (due and time is None) or not machine.may_be_in(state):
         raise damaged
-    return machine.node(RuleState(called, tuple(counts), extra, due[0] if due else None))
+    return machine.node(state)

@@ -7,11 +7,12 @@ object: `{"unbound": true}`, `{"set": […]}`, `{"float": "nan"}`.
 from __future__ import annotations
 
 import json
-from math import isfinite
+from itertools import pairwise
 from typing import TYPE_CHECKING, cast
 
 from accord.errors import UsageError
 from accord.language.values import DEEPEST
+from accord.machine.clocks import time_of
 from accord.machine.collection import Collection
 from accord.machine.guards import UNBOUND
 from accord.machine.tables import Fork
@@ -33,9 +34,11 @@ __all__ = [
     "frozen_to_json",
     "holding_from_json",
     "holding_to_json",
-    "is_time",
 ]
 
+
+# Up to here a float and the whole number of the same digits are one number; beyond, JSON would make the one the other.
+_LARGEST_ALIKE = 2**53
 
 # Integers with more bits are written in hexadecimal: Python and JSON readers refuse the decimal digits of huge ones.
 _LARGEST_PLAIN = 1000
@@ -71,18 +74,14 @@ def configuration_from_json(value: object, machine: Machine, depth: int) -> Conf
         if not inside or number not in machine.joins:
             raise damaged
         return (number, inside)
+    due = time_of(time[0])
     if isinstance(state, Fork):
-        fits = machine.is_timed and bool(inside) and time == [0] and state.stop is not None
+        fits = machine.is_timed and bool(inside) and due == 0 and state.stop is not None
     else:
-        fits = not inside and state.late is not None and is_time(time[0])
-    if not fits:
+        fits = not inside and state.late is not None
+    if not fits or due is None:
         raise damaged
-    return (number, inside, time[0])
-
-
-def is_time(value: object) -> bool:
-    """Whether a value is a time."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    return (number, inside, due)
 
 
 def holding_to_json(holding: Holding) -> Json:
@@ -107,7 +106,7 @@ def _held_to_json(held: Held) -> Json:
 
 def frozen_to_json(value: Frozen) -> Json:
     """A frozen value as JSON."""
-    if isinstance(value, float) and not isfinite(value):
+    if isinstance(value, float) and not abs(value) <= _LARGEST_ALIKE:
         return {"float": str(value)}
     if isinstance(value, int) and value.bit_length() > _LARGEST_PLAIN:
         return {"int": hex(value)}
@@ -173,8 +172,13 @@ def _held_from_json(value: object) -> Held:
 
 
 def _odd_scalar(value: dict[str, object]) -> Frozen:
-    """An integer too long for decimal digits, or a text with half of a surrogate pair."""
+    """A float that JSON would change, an integer too long for decimal digits, a text with half of a surrogate pair."""
     try:
+        if "float" in value:
+            number = float(str(value["float"]))
+            if frozen_to_json(number) != value:
+                raise _damaged()
+            return number
         if "int" in value:
             return int(str(value["int"]), 16)
         text = json.loads(str(value["text"]))
@@ -189,9 +193,7 @@ def frozen_from_json(value: object, depth: int = DEEPEST) -> Frozen:
     """The frozen value in JSON; `UsageError` if there is none."""
     if value is None or (isinstance(value, str | int | float) and not isinstance(value, bool)):
         return value
-    if isinstance(value, dict) and set(value) == {"float"} and value["float"] in {"nan", "inf", "-inf"}:
-        return float(value["float"])
-    if isinstance(value, dict) and set(value) in ({"int"}, {"text"}):
+    if isinstance(value, dict) and set(value) in ({"float"}, {"int"}, {"text"}):
         return _odd_scalar(value)
     if not isinstance(value, list) or len(value) != 2 or depth < 0:
         raise _damaged()
@@ -207,5 +209,7 @@ def frozen_from_json(value: object, depth: int = DEEPEST) -> Frozen:
             if not isinstance(key, str):
                 raise _damaged()
             items.append((key, frozen_from_json(item[1], depth - 1)))
+        if any(one[0] >= other[0] for one, other in pairwise(items)):  # each field once and in order, as frozen values
+            raise _damaged()
         return ("map", tuple(items))
     raise _damaged()

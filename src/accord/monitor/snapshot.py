@@ -23,6 +23,7 @@ from accord.monitor.holdings import (
     holding_from_json,
     holding_to_json,
 )
+from accord.monitor.plausible import check_extent
 from accord.monitor.step import Aside, Mode, Phase, Situation, place_at
 
 if TYPE_CHECKING:
@@ -113,11 +114,14 @@ def read(
     standings = stages.standings
     standing = standings.at(_configurations(record.configurations, standings))
     holding: Holding | Extent
+    stage = stages.at(standing, _rules(record.rules, contract))
+    if (record.holding if stages.is_wide else record.extent) is not None:
+        raise UsageError("the snapshot is damaged: it does not hold what sessions of this contract hold")
     if stages.is_wide:
         holding = extent_from_json(record.extent, stages, standing)
+        check_extent(stage, holding, record.phase)
     else:
         holding = holding_from_json(record.holding, standing)
-    stage = stages.at(standing, _rules(record.rules, contract))
     place: Place
     if record.phase in {"running", "puzzled"}:
         place = place_at(stage, holding, puzzled=record.phase == "puzzled")

@@ -98,6 +98,14 @@ class Situation(NamedTuple):
         return self.stage.rules
 
     @property
+    def state(self) -> int | str:
+        """Where it stands, as a number or in words."""
+        if isinstance(self.holding, Extent) and self.holding.course is not None:
+            count = len(self.holding.course.instances)
+            return "1 instance" if count == 1 else f"{count} instances"
+        return self.standing.number
+
+    @property
     def complete(self) -> bool:
         """Whether the session may end here: protocol, rules and all instances allow it."""
         return self.stage.complete and not (isinstance(self.holding, Extent) and self.holding.owes)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from accord.machine.rulebook import RuleNodes
     from accord.machine.standing import Standing
     from accord.machine.tables import Symbol
+    from accord.machine.taking import Holding
     from accord.monitor.refusals import Belonging
     from accord.monitor.step import Mode
     from accord.monitor.verdicts import Verdict
@@ -59,6 +60,8 @@ def _extent(situation: Situation) -> Extent:
 
 def _later(situation: Situation, at: Time) -> tuple[Situation, list[Missed]]:
     """The session when time has passed."""
+    if not situation.stage.stages.is_timed:
+        return situation, []
     stage, held, missed = pass_time(situation.stage, _extent(situation), at)
     place = situation.place
     return Situation(Aside(stage, place.phase) if isinstance(place, Aside) else stage, held), missed
@@ -66,7 +69,9 @@ def _later(situation: Situation, at: Time) -> tuple[Situation, list[Missed]]:
 
 def step(situation: Situation, event: Event, mode: Mode, position: int | None) -> tuple[Situation, Verdict]:
     """Where a session is after an event, and the verdict on it."""
-    event = event._replace(at=check_time(situation, event.at))
+    at = check_time(situation, event.at)
+    if at != event.at:
+        event = event._replace(at=at)
     if is_over(situation.place):
         return situation, refused_for_good(situation)
     try:
@@ -83,15 +88,15 @@ def step(situation: Situation, event: Event, mode: Mode, position: int | None) -
     after = _by_protocol(here, event)
     if isinstance(after, Refusal):
         return refuse(here, replace(after, lapsed=_lapsed(situation, event)), mode, position)
-    standing, held = after
+    standing, registers, course = after
     rules = _by_rules(here, event)
     if isinstance(rules, Refusal):
         return refuse(here, rules, mode, position)
     nodes, slices = rules
-    return Situation(stage.stages.at(standing, nodes), replace(held, slices=slices)), OK
+    return Situation(stage.stages.at(standing, nodes), Extent(registers, held.now, course, slices)), OK
 
 
-def _by_protocol(here: Situation, event: Event) -> tuple[Standing, Extent] | Refusal:
+def _by_protocol(here: Situation, event: Event) -> tuple[Standing, Holding, Course | None] | Refusal:
     """Standing and what is held after the protocol has taken the event."""
     stage, held = here.stage, _extent(here)
     sliced = stage.stages.sliced
@@ -99,16 +104,16 @@ def _by_protocol(here: Situation, event: Event) -> tuple[Standing, Extent] | Ref
         taken = take_within_limits(stage.standing, held.registers, event)
         if isinstance(taken, Refused):
             return Refusal(stage, event.bare, taken.reasons, extent=held, belongs=belonging(stage, event))
-        return taken.standing, replace(held, registers=taken.holding)
+        return taken.standing, taken.holding, None
     if sliced.ignores(event.label):
-        return stage.standing, held
+        return stage.standing, held.registers, held.course
     key = key_of(sliced.path, event.direction, event.payload)
     try:
         course = sliced.react(held.course, key, event)
     except TooManyConfigurationsError as error:
         course = Refused((str(error),))
     if isinstance(course, Course):
-        return stage.standing, replace(held, course=course)
+        return stage.standing, held.registers, course
     return Refusal(stage, event.bare, course.reasons, extent=held, belongs=belonging(stage, event))
 
 
@@ -219,7 +224,7 @@ def close(situation: Situation, position: int | None, at: Time | None) -> tuple[
     if is_over(place) and held.now is not None:
         at = held.now  # closing again gives the same answer
     # What was late is dropped, so asking again would find nothing: only the time is kept.
-    late = Situation(Aside(situation.stage, "incomplete"), replace(held, now=at))
+    late = Situation(Aside(situation.stage, "incomplete"), held._replace(now=at))
     try:
         here, missed = _later(situation, at)
     except TooManyConfigurationsError as error:

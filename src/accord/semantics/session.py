@@ -35,6 +35,9 @@ UNRECOGNIZED = "Unrecognized"
 # The clause that refused, where it is no rule.
 PROTOCOL = "protocol"
 
+# Beyond this not every whole number of seconds is a float, and a duration added to it could lead back.
+EXACT = 2**53
+
 Kind = Literal["ok", "violation", "blocked", "unrecognized"]
 Mode = Literal["halt", "refuse"]
 Status = Literal["running", "complete", "violated", "incomplete", "unrecognised"]
@@ -114,6 +117,7 @@ class Session:
             return 0
         if at is None:
             raise Misuse("the contract uses time: say `at`")
+        at = float(at) if abs(at) > EXACT else at
         if self._clock is not None and at < self._clock:
             raise Misuse(f"time does not go back from {self._clock} to {at}")
         return at

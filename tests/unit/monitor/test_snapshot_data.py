@@ -1,16 +1,14 @@
 """Snapshots of sessions with registers, sets, possibilities and rules: what goes on, and what is refused."""
 
-import copy
-import hashlib
 import json
 import math
 import random
 
 import pytest
+from tests.damage import changed, places, sealed
 
 import accord
 from accord import Monitor, Ok, UsageError, Violation
-from accord.canonical import encode
 
 OK = Ok()
 EVERYTHING = """
@@ -23,12 +21,6 @@ rule "owed" { after each d require Pay }
 rule "two" { before d require 2 of [a, Pay, not b(x > 5)] }
 """
 CONTRACT = accord.compile(EVERYTHING)
-
-
-def sealed(value):
-    """The snapshot with the checksum that fits."""
-    body = {name: item for name, item in value.items() if name != "checksum"}
-    return {**body, "checksum": "sha256:" + hashlib.sha256(encode(body)).hexdigest()}
 
 
 def travelled(monitor, key=None):
@@ -206,28 +198,6 @@ def snapshot():
     monitor.receive("a", {"x": [1, {"k": True}], "y": [1, "2"]})
     monitor.receive("a", {"x": 2.5, "y": None})
     return json.loads(json.dumps(monitor.snapshot()))
-
-
-def places(value, path=()):
-    yield path, value
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield from places(item, (*path, key))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from places(item, (*path, index))
-
-
-def changed(value, path, new):
-    root = [copy.deepcopy(value)]
-    here, last = root, 0
-    for step in path:
-        here, last = here[last], step
-    if new is ...:
-        del here[last]
-    else:
-        here[last] = new
-    return root[0]
 
 
 WRONG = (
