@@ -28,7 +28,7 @@ class LockedMonitor(Monitor):
     __slots__ = ()
 
 
-locked(LockedMonitor, ("send", "receive", "close", "reset", "_attempt", "_situation"))
+locked(LockedMonitor, ("send", "receive", "tick", "close", "reset", "_attempt", "_situation"))
 
 
 @pytest.mark.parametrize("kind", [Monitor, LockedMonitor])
@@ -147,6 +147,7 @@ def critical_lines(function) -> list[list[dis.Instruction]]:
         (Monitor.send, 1),
         (Monitor.receive, 1),
         (Monitor._attempt, 1),
+        (Monitor.tick, 1),
         (Monitor.close, 1),
         (Monitor.reset, 1),
         (CarefulMonitor.send, 1),

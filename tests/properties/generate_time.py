@@ -146,7 +146,7 @@ def random_keyed_payload(rng: Random, direction: str, key: object) -> dict:
         return payload
     if place < 0.06:
         key = rng.choice(NO_KEYS)
-    if place < 0.2 and direction == "?":
+    if place < (0.2 if direction == "?" else 0.09):  # what is sent has no call, so there it is no key
         payload.pop("o", None)
         return {**payload, "call": {"k": key, "o": {"k": key}}}
     inside = payload.get("o")

@@ -75,17 +75,20 @@ def _inside(machine: Machine, fork: Fork) -> set[int]:
 
 
 def _silent_states(machine: Machine) -> set[int]:
-    """The states in which a part can finish without a message."""
-    silent = {number for number, state in enumerate(machine.states) if state.stop == "end"}
-    needs: dict[int, set[int]] = {}
+    """The states in which a part can finish without a message. Each is looked at once: chains can be long."""
+    missing: dict[int, int] = {}
+    needed_by: dict[int, list[int]] = {}
     for number, state in enumerate(machine.states):
-        if isinstance(state, Fork):
-            needs[number] = set(state.targets)
-        elif state.late is not None:
-            needs[number] = {state.late.target}
-    grown = True
-    while grown:
-        more = {number for number, needed in needs.items() if number not in silent and needed <= silent}
-        silent |= more
-        grown = bool(more)
+        needs = set(state.targets) if isinstance(state, Fork) else {state.late.target} if state.late else set()
+        missing[number] = len(needs)
+        for target in needs:
+            needed_by.setdefault(target, []).append(number)
+    silent = {number for number, state in enumerate(machine.states) if state.stop == "end"}
+    todo = list(silent)
+    while todo:
+        for number in needed_by.get(todo.pop(), ()):
+            missing[number] -= 1
+            if missing[number] == 0 and number not in silent:
+                silent.add(number)
+                todo.append(number)
     return silent
