@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from bench.data import BINDING
 from bench.job import REFUSED, fastest_peer
 from bench.rules import LOOKING
+from bench.slices import LIVE
 
 if TYPE_CHECKING:
     from bench.results import Results
@@ -49,6 +50,7 @@ def judge(results: Results) -> list[Bar]:
         *bars,
         *_rules(results),
         _data(results),
+        *_slices(results),
         *_job(results),
         Bar("10,000 actions compile in less than 0.5 s", f"{ten:.3f} s", ten < 0.5),
         Bar("40,000 actions take less than 5.5 x as long as 10,000", f"{growth:.2f} x", growth < 5.5),
@@ -77,6 +79,15 @@ def _data(results: Results) -> Bar:
     if cheaper is None:
         return Bar(promise, "peer not measured", passed=False)
     return Bar(promise, f"{cheaper:.2f} x", cheaper >= 4)
+
+
+def _slices(results: Results) -> list[Bar]:
+    bars = []
+    for case in results.slices.sliced:
+        growth = results.slices.growth(case)
+        promise = f"an event with {LIVE[-1]:,} live instances costs at most 3 x that with {LIVE[0]}: {case}"
+        bars.append(Bar(promise, f"{growth:.2f} x", growth <= 3))
+    return bars
 
 
 def _job(results: Results) -> list[Bar]:

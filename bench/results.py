@@ -20,6 +20,7 @@ from bench.ledger import measure_ledger
 from bench.memory import measure_memory
 from bench.restoring import measure_restoring
 from bench.rules import measure_rules
+from bench.slices import measure_slices
 from bench.steps import measure_steps
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from bench.memory import Memory
     from bench.restoring import Restoring
     from bench.rules import RuleCosts
+    from bench.slices import SliceCosts
 
 __all__ = ["Results", "measure_all"]
 
@@ -47,6 +49,7 @@ class Results:
     steps: dict[str, dict[str, Timing]]
     rules: RuleCosts
     data: dict[str, dict[str, Timing]]
+    slices: SliceCosts
     job: dict[str, dict[str, Timing]]
     memory: dict[str, Memory]
     restoring: dict[str, dict[int, Restoring]]
@@ -82,8 +85,13 @@ class Results:
             "times_empty_method": {case: self.rules.times_floor(case) for case in self.rules.times},
             "added_by_each_rule": {f"{a} to {b}": self.rules.added(b, a) for a, b in ((0, 1), (0, 3), (1, 3))},
         }
+        slices = {
+            "growth": {case: self.slices.growth(case) for case in self.slices.sliced},
+            "times_empty_method": {case: self.slices.times_floor(case) for case in self.slices.timed},
+        }
         job = {workload: fastest_peer(times) for workload, times in self.job.items()}
-        return {**asdict(self), "ratios": {**ratios, "rules": rules, "job_times_cheaper_than_fastest_peer": job}}
+        more = {"rules": rules, "slices": slices, "job_times_cheaper_than_fastest_peer": job}
+        return {**asdict(self), "ratios": {**ratios, **more}}
 
 
 def measure_all(say: Callable[[str], None]) -> Results:
@@ -101,6 +109,8 @@ def measure_all(say: Callable[[str], None]) -> Results:
     rules = measure_rules()
     say("data")
     data = measure_data(peer)
+    say("slices")
+    slices = measure_slices()
     say("job")
     job = measure_job(peer, acel)
     say("memory")
@@ -123,7 +133,7 @@ def measure_all(say: Callable[[str], None]) -> Results:
         ACEL: ACEL_VERSION if acel is not None else None,
     }
     measured = peer is not None, acel is not None
-    return Results(machine, *measured, importing, compiling, steps, rules, data, job, memory, restoring, ledger)
+    return Results(machine, *measured, importing, compiling, steps, rules, data, slices, job, memory, restoring, ledger)
 
 
 def _cpu() -> str:

@@ -12,6 +12,7 @@ from bench.job import BY_HAND, GATED, OBSERVED, SESSION_EVENTS, SESSIONS, fastes
 from bench.ledger import ENTRIES
 from bench.restoring import SIZES as RESTORED
 from bench.rules import LOOKING, NO_RULES
+from bench.slices import LIVE
 from bench.steps import LOCK
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from bench.measure import Timing
     from bench.results import Results
     from bench.rules import RuleCosts
+    from bench.slices import SliceCosts
 
 __all__ = ["Table", "tables"]
 
@@ -43,6 +45,8 @@ def tables(results: Results, bars: list[Bar]) -> list[Table]:
         _steps(results),
         _rules(results.rules),
         _data(results),
+        _slices(results.slices),
+        _timed(results.slices),
         _job(results.job),
         _compiling(results.compiling),
         _choices(results.compiling),
@@ -111,6 +115,26 @@ def _data(results: Results) -> Table:
         ),
         "`five clauses`: in each step, with nested fields, orderings and a list. The contracts of 30 rules have no "
         "protocol.",
+    )
+
+
+def _slices(slices: SliceCosts) -> Table:
+    return Table(
+        "One event of a sliced contract, by how many instances are live: ns, best (median)",
+        ("", *(f"{live:,}" for live in LIVE), "growth"),
+        tuple(
+            (case, *(_nanoseconds(times[live]) for live in LIVE), _times(slices.growth(case)))
+            for case, times in slices.sliced.items()
+        ),
+        "Every event belongs to an instance drawn at random. `owing` and `deadlines`: two rules look at each event.",
+    )
+
+
+def _timed(slices: SliceCosts) -> Table:
+    return Table(
+        "One event under deadlines: ns, best (median), and how many empty method calls that is",
+        ("", "accord"),
+        tuple((case, f"{_nanoseconds(time)} {slices.times_floor(case):.1f}x") for case, time in slices.timed.items()),
     )
 
 

@@ -82,9 +82,8 @@ def test_read_before_edit_over_very_many_files(many, health):
     assert len(held.instances) == many
     assert refused == sum(number % 100 == 0 for number in range(many, events))
     assert len({id(node) for node in held.instances.values()}) == 1, "all instances in one state share it"
-    health(
-        f"long runs: {events:,} events on {many:,} paths, the last tenth took {seconds[9] / seconds[1]:.2f} x the second"
-    )
+    growth = seconds[9] / seconds[1]
+    health(f"long runs: {events:,} events on {many:,} paths, the last tenth took {growth:.2f} x the second")
 
 
 def test_memory_follows_the_instances_that_are_there(many):
