@@ -14,7 +14,6 @@ received is answered, with a result or with an error.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -27,7 +26,7 @@ from accord.monitor import Blocked, Ok
 from accord.monitor.explain import list_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from accord.integrations.exchange import ToolCall
     from accord.integrations.session import Receipt, Session
@@ -249,5 +248,3 @@ def _why_withheld(result: ToolResult, verdict: Verdict) -> str:
 
 def _name(call: ToolCall) -> str:
     return call.name if isinstance(call.name, str) else ""
-
-

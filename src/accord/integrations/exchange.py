@@ -19,7 +19,7 @@ __all__ = ["LLMResponse", "ToolCall", "ToolResult"]
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A model asks for a tool. `arguments` is a mapping if the model did it right; an empty `id` means there is none."""
+    """A model asks for a tool. `arguments` is a mapping if the model did it right; without an id, `id` is empty."""
 
     name: str
     arguments: Any = field(default_factory=dict)

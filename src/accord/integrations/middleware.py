@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from inspect import isawaitable, iscoroutinefunction
-from threading import Lock
+from threading import RLock
 from typing import TYPE_CHECKING
 
 from accord.errors import UsageError
@@ -62,7 +62,7 @@ class ToolMiddleware:
         self._monitor = monitor
         self._labels = Labels(receive_label, send_label)
         self._tools: dict[str, Tool] = {}
-        self._lock = Lock()
+        self._lock = RLock()
         for name, tool in tools.items():
             self.register(name, tool)
 
