@@ -11,6 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
     from accord.diagnostics import Diagnostic
 
 __all__ = [
@@ -41,7 +44,24 @@ class ContractError(AccordError):
 
 
 class ViolationError(AccordError):
-    """An agent broke its contract."""
+    """An agent broke its contract, or was stopped before it could.
+
+    `verdict` is what the monitor answered. `response` is what a model said that was refused, `results` what became of
+    the tool calls of a batch; each is empty where there is none.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        verdict: Any = None,  # noqa: ANN401 - verdicts are made above this layer, and so is the rest
+        *,
+        response: Any = None,  # noqa: ANN401
+        results: Iterable[Any] = (),
+    ) -> None:
+        super().__init__(message)
+        self.verdict = verdict
+        self.response = response
+        self.results = list(results)
 
 
 ProtocolViolationError = ViolationError

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from accord.machine.clocks import Time
     from accord.machine.contract import Contract
     from accord.monitor import Verdict
-    from accord.monitor.step import Mode, Status
+    from accord.monitor.step import Mode, Situation, Status
 
 __all__ = ["RecordedMonitor"]
 
@@ -192,6 +192,11 @@ class RecordedMonitor:
     def status(self) -> Status:
         """`running`, `complete`, `violated`, `incomplete` or `unrecognised`."""
         return self._monitor.status
+
+    @property
+    def situation(self) -> Situation:
+        """Where the session stands and what it holds, as one immutable value."""
+        return self._monitor.situation
 
     @property
     def current_state(self) -> int | str:

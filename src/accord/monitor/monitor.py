@@ -225,6 +225,11 @@ class Monitor:
         return [] if is_over(situation.place) else list(situation.allowed)
 
     @property
+    def situation(self) -> Situation:
+        """Where the session stands and what it holds, as one immutable value: equal if nothing has moved it."""
+        return self._situation()
+
+    @property
     def current_state(self) -> int | str:
         """The state the session is in, as `accord show` numbers it; a text where there is more to say."""
         return self._situation().state

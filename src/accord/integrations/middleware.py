@@ -1,0 +1,159 @@
+"""`ToolMiddleware`: the tools of an agent, each run only if the contract allows it now.
+
+This file is the way from calls to results; `batch` knows what happens on it. The synchronous and the asynchronous way
+differ in how tools run and in nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from inspect import isawaitable, iscoroutinefunction
+from threading import RLock
+from typing import TYPE_CHECKING
+
+from accord.errors import UsageError
+from accord.integrations import batch
+from accord.integrations.batch import Claim, Labels
+from accord.integrations.exchange import LLMResponse, ToolCall, ToolResult
+from accord.integrations.session import check_session
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from accord.integrations.batch import ReceiveLabel, SendLabel, Tool
+    from accord.integrations.session import Receipt, Session
+
+__all__ = ["ToolMiddleware"]
+
+
+class ToolMiddleware:
+    """Runs the tools a model asks for, if and only if the contract allows it.
+
+    A call of `search` is received as `?search` with its arguments, and its result is sent as `!search`. `receive_label`
+    and `send_label` are other labels: a `str` that stands for all calls of a response together, or a function of the
+    `ToolCall` and of the `ToolResult`.
+
+    What a violation does is the monitor's mode: one that halts raises `ProtocolViolationError`; one that refuses gives
+    a `ToolResult` whose `error` tells the model how to do it right.
+
+    Example:
+        >>> from accord import Monitor, ToolCall, ToolMiddleware
+        >>> tools = ToolMiddleware(Monitor("?search.!search.?book.!book.end", mode="refuse"), {"search": str.title})
+        >>> tools.register("book", lambda flight: f"booked {flight}")
+        >>> tools.execute(ToolCall("book", {"flight": "AZ1"})).error
+        '`?book` is not allowed yet. To make it legal, first wait for `?search`, then send `!search`; then `?book` may follow. Allowed now: `?search`.'
+    """  # noqa: E501 - an explanation is one line
+
+    __slots__ = ("_labels", "_lock", "_monitor", "_tools")
+
+    def __init__(
+        self,
+        monitor: Session,
+        tools: Mapping[str, Tool],
+        receive_label: ReceiveLabel = None,
+        send_label: SendLabel = None,
+    ) -> None:
+        check_session(monitor)
+        if not isinstance(tools, Mapping):
+            raise UsageError(f"`tools` is a mapping from names to functions, got `{type(tools).__name__}`")
+        for which, label in (("receive_label", receive_label), ("send_label", send_label)):
+            if label is not None and not isinstance(label, str) and not callable(label):
+                raise UsageError(f"`{which}` is a `str` or a function, got `{type(label).__name__}`")
+        self._monitor = monitor
+        self._labels = Labels(receive_label, send_label)
+        self._tools: dict[str, Tool] = {}
+        self._lock = RLock()
+        for name, tool in tools.items():
+            self.register(name, tool)
+
+    @property
+    def monitor(self) -> Session:
+        """The session it belongs to."""
+        return self._monitor
+
+    def register(self, name: str, tool: Tool) -> None:
+        """Add a tool, or replace the one of that name."""
+        if not isinstance(name, str) or not name or not callable(tool):
+            raise UsageError(f"a tool is a function with a name, got {name!r} and `{type(tool).__name__}`")
+        self._tools[name] = tool
+
+    def execute(self, tool_call: ToolCall) -> ToolResult:
+        """Run one tool call, if that is allowed now."""
+        return self._in_turn(_one(tool_call), None, None)[0]
+
+    def process(self, response: LLMResponse) -> list[ToolResult]:
+        """Run the tool calls of a response; the results are in the order of the calls."""
+        calls, receipt = _of(response)
+        return self._in_turn(calls, response.content, receipt)
+
+    async def aexecute(self, tool_call: ToolCall) -> ToolResult:
+        """As `execute`; an asynchronous tool is waited for."""
+        return (await self._at_once(_one(tool_call), None, None))[0]
+
+    async def aprocess(self, response: LLMResponse) -> list[ToolResult]:
+        """As `process`; asynchronous tools run at the same time, once all calls are reserved."""
+        calls, receipt = _of(response)
+        return await self._at_once(calls, response.content, receipt)
+
+    # -- the way of a batch --------------------------------------------------------------------------------------------
+
+    def _in_turn(self, calls: list[ToolCall], content: str | None, receipt: Receipt | None) -> list[ToolResult]:
+        claims = batch.look_at(calls, self._tools)
+        for claim in claims:
+            if iscoroutinefunction(claim.tool):
+                raise UsageError(f"the tool `{claim.call.name}` is asynchronous; use `aexecute` or `aprocess`")
+        claims = self._reserved(claims, content, receipt)
+        return self._answered(claims, [_run(claim) for claim in claims])
+
+    async def _at_once(self, calls: list[ToolCall], content: str | None, receipt: Receipt | None) -> list[ToolResult]:
+        from asyncio import gather  # noqa: PLC0415 - only where it is used
+
+        claims = self._reserved(batch.look_at(calls, self._tools), content, receipt)
+        return self._answered(claims, await gather(*(_run_async(claim) for claim in claims)))
+
+    def _reserved(self, claims: list[Claim], content: str | None, receipt: Receipt | None) -> list[Claim]:
+        if not claims:
+            return []
+        with self._lock:  # the calls of one batch stand together, whatever other threads ask for
+            return batch.reserve(claims, self._labels, self._monitor, content, receipt)
+
+    def _answered(self, claims: list[Claim], results: Iterable[ToolResult]) -> list[ToolResult]:
+        with self._lock:
+            return batch.answer(claims, list(results), self._labels, self._monitor)
+
+
+def _one(tool_call: ToolCall) -> list[ToolCall]:
+    if not isinstance(tool_call, ToolCall):
+        raise UsageError(f"a `ToolCall` is executed, got `{type(tool_call).__name__}`")
+    return [tool_call]
+
+
+def _of(response: LLMResponse) -> tuple[list[ToolCall], Receipt | None]:
+    if not isinstance(response, LLMResponse):
+        raise UsageError(f"an `LLMResponse` is processed, got `{type(response).__name__}`")
+    calls = response.tool_calls
+    if not isinstance(calls, list | tuple) or not all(isinstance(call, ToolCall) for call in calls):
+        raise UsageError("the `tool_calls` of the response are no list of `ToolCall`s")
+    return list(calls), response.receipt
+
+
+def _run(claim: Claim) -> ToolResult:
+    if not claim.may_run or claim.tool is None or claim.arguments is None:
+        return batch.failed(claim)
+    try:
+        value = claim.tool(**claim.arguments)
+    except Exception as error:  # noqa: BLE001 - whatever a tool does wrong, the model is told and the session goes on
+        return claim.result(error=batch.in_words(error))
+    return batch.finished(claim, value)
+
+
+async def _run_async(claim: Claim) -> ToolResult:
+    if not claim.may_run or claim.tool is None or claim.arguments is None:
+        return batch.failed(claim)
+    try:
+        value = claim.tool(**claim.arguments)
+        if isawaitable(value):
+            value = await value
+    except Exception as error:  # noqa: BLE001 - as above
+        return claim.result(error=batch.in_words(error))
+    return batch.finished(claim, value)

@@ -1,0 +1,91 @@
+"""What the OpenAI SDK returns, as an `LLMResponse`: chat completions and responses.
+
+Read by the names of attributes, so nothing is imported, and whatever speaks the same language will do. INVARIANT: a
+part of a response that asks the program to do something is a tool call or an error, never left out.
+"""
+
+from __future__ import annotations
+
+from accord.errors import UsageError
+from accord.integrations.exchange import LLMResponse, ToolCall
+from accord.integrations.reading import items, kind, parse_arguments, text, text_or_none, tool_call
+
+__all__ = ["adapt_chat_completion", "adapt_response"]
+
+# What OpenAI has run itself, or says about itself: there is nothing in it for the program to do.
+_NOT_FOR_US = frozenset(
+    {
+        "additional_tools",
+        "code_interpreter_call",
+        "compaction",
+        "file_search_call",
+        "image_generation_call",
+        "mcp_call",
+        "mcp_list_tools",
+        "reasoning",
+        "web_search_call",
+    }
+)
+
+
+def adapt_chat_completion(raw: object) -> LLMResponse:
+    """What `client.chat.completions.create` returned.
+
+    The text of a refusal is its content. A custom tool gets its text as the argument `input`.
+    """
+    choices = items(raw, "choices")
+    if len(choices) != 1:
+        raise UsageError(f"a completion with one choice is expected, got {len(choices)}")
+    message = getattr(choices[0], "message", None)
+    content = text_or_none(message, "content")
+    calls = [_chat_call(call) for call in items(message, "tool_calls")] if getattr(message, "tool_calls", None) else []
+    function = getattr(message, "function_call", None)
+    if function is not None:  # as it was before there were several
+        calls.append(tool_call(text(function, "name"), parse_arguments(text(function, "arguments")), None))
+    if content is None and not calls:
+        content = text_or_none(message, "refusal")
+    return LLMResponse(content=content, tool_calls=calls, raw=raw)
+
+
+def _chat_call(call: object) -> ToolCall:
+    identity = text_or_none(call, "id")
+    which = kind(call)
+    if which == "function":
+        function = getattr(call, "function", None)
+        return tool_call(text(function, "name"), parse_arguments(text(function, "arguments")), identity)
+    if which == "custom":
+        custom = getattr(call, "custom", None)
+        return tool_call(text(custom, "name"), {"input": text(custom, "input")}, identity)
+    raise UsageError(f"a tool call is `function` or `custom`, got `{which}`; write an adapter of your own for it")
+
+
+def adapt_response(raw: object) -> LLMResponse:
+    """What `client.responses.create` returned.
+
+    What OpenAI has run itself (a web search, say) is left out. Whatever else is neither a message nor a call of a
+    function or a custom tool is a `UsageError`.
+    """
+    status = text_or_none(raw, "status")
+    if status not in {None, "completed", "incomplete"}:
+        raise UsageError(f"a response that is done is expected, got one that is `{status}`")
+    said: list[str] = []
+    calls: list[ToolCall] = []
+    for item in items(raw, "output"):
+        which = kind(item)
+        if which == "message":
+            said += [_said(part) for part in items(item, "content")]
+        elif which == "function_call":
+            arguments = parse_arguments(text(item, "arguments"))
+            calls.append(tool_call(text(item, "name"), arguments, text(item, "call_id")))
+        elif which == "custom_tool_call":
+            calls.append(tool_call(text(item, "name"), {"input": text(item, "input")}, text(item, "call_id")))
+        elif which not in _NOT_FOR_US:
+            raise UsageError(f"the response holds a `{which}`; write an adapter of your own for it")
+    return LLMResponse(content="".join(said) if said else None, tool_calls=calls, raw=raw)
+
+
+def _said(part: object) -> str:
+    which = kind(part)
+    if which not in {"output_text", "refusal"}:
+        raise UsageError(f"a part of a message is `output_text` or `refusal`, got `{which}`")
+    return text(part, "text" if which == "output_text" else "refusal")

@@ -1,0 +1,67 @@
+"""What the wrappers need of a monitor, and what they share about one session.
+
+A session is any object with the methods of a `Monitor` that stand in `Session`; a `RecordedMonitor` is one, and so is
+a class of your own around either.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from accord.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from accord.monitor import Verdict
+    from accord.monitor.step import Mode, Situation
+
+__all__ = ["Receipt", "Session", "check_session"]
+
+
+class Session(Protocol):
+    """A watched session."""
+
+    def send(self, label: str, payload: Mapping[str, object] | None = None) -> Verdict:
+        """The agent sends."""
+
+    def receive(self, label: str, payload: Mapping[str, object] | None = None) -> Verdict:
+        """Something reaches the agent."""
+
+    @property
+    def mode(self) -> Mode:
+        """`halt` or `refuse`."""
+
+    @property
+    def situation(self) -> Situation:
+        """Where the session stands."""
+
+
+def check_session(monitor: object) -> None:
+    """Raise `UsageError` for what cannot be a session, such as the text of a contract."""
+    if not all(hasattr(monitor, name) for name in ("send", "receive", "mode", "situation")):
+        raise UsageError(f"`monitor` is a `Monitor` or a `RecordedMonitor`, got `{type(monitor).__name__}`")
+
+
+class Receipt:
+    """That a response was received in a session under a label. It is good for one use.
+
+    The client and the tool middleware look at the same tool calls: the client as part of a response, the middleware one
+    by one. Where both would receive them under the same label, they have been received once.
+    """
+
+    __slots__ = ("_label", "_session", "_unused")
+
+    def __init__(self, session: Session, label: str) -> None:
+        self._session = session
+        self._label = label
+        self._unused = [True]
+
+    def take(self, session: Session, label: str) -> bool:
+        """Use it, if it is of that session and label and unused."""
+        if self._session is not session or self._label != label:
+            return False
+        try:
+            return self._unused.pop()  # one thread alone gets it
+        except IndexError:
+            return False
