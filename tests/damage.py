@@ -1,4 +1,4 @@
-"""Snapshots damaged in every place, with a checksum that fits all the same."""
+"""JSON values damaged in every place; snapshots with a checksum that fits all the same."""
 
 from __future__ import annotations
 
@@ -35,4 +35,4 @@ def changed(value, path, new):
         del here[last]
     else:
         here[last] = new
-    return root[0]
+    return root[0] if root else None

@@ -28,6 +28,9 @@ HEAD = "6:d31406d98ac3f2be97c65149edb2fb6a3949b5641068ef7cf6fca9066ed7191f"
 QUOTE = """!AskQuote ?Quote {"total": 250, "currency": "EUR"}"""
 PAY = """!Pay {"amount": 250, "currency": "EUR"}"""
 
+SUPPORT = "../../examples/support/support.accord"
+TICKET = """'@0 ?Opened {"ticket_id": "t-1"} @600 !AskRefund {"ticket_id": "t-1", "amount": 40}'"""
+
 CASES = {
     "check": "check contracts",
     "check_json": "check contracts/many_errors.accord --format json",
@@ -76,6 +79,21 @@ CASES = {
     "verify_removed": "verify ledgers/removed.ledger",
     "verify_torn": "verify ledgers/torn.ledger",
     "verify_without_key": "verify ledgers/odd.ledger",
+    "show_slices": f"show {SUPPORT}",
+    "show_slices_dot": f"show {SUPPORT} --format dot",
+    "show_slices_mermaid": f"show {SUPPORT} --format mermaid",
+    "show_slices_json": f"show {SUPPORT} --format json",
+    "replay_slices": f"replay {SUPPORT} --mode refuse {TICKET} "
+    """'@900 !Refund {"ticket_id": "t-1", "amount": 40} @1000 !Reply {"ticket_id": "t-2"} @1100 ?Opened {}' """
+    """'@2000 ?Opened {"ticket_id": "t-2"} @2100 !Close {"ticket_id": "t-2"} @2200 !Reply {"ticket_id": "t-2"}' """
+    """'@3000 ?Opened {"ticket_id": "t-3"} @20000 tick @90000 ?Approved {"ticket_id": "t-1"} by ana @90001 end'""",
+    "replay_slices_due": f"replay {SUPPORT} {TICKET}",
+    "replay_slices_json": f"replay {SUPPORT} --json {TICKET} '@90000 tick @90000 end'",
+    "replay_without_time": f"replay {SUPPORT} {TICKET} '!Close'",
+    "explain_e018": "explain E018",
+    "explain_e047": "explain E047",
+    "explain_e056": "explain E056",
+    "step_slices": f"step {SUPPORT} --at 0",
     "step_data": f"step {PAYMENT}",
     "step_rules": "step contracts/house_rules.accord",
 }
@@ -83,6 +101,8 @@ TYPED = {
     "step": "1\n!Sorry\nSory\n?No\nundo\nhelp\nclose\nquit\n",
     "step_data": "1\n1\n250\n[EUR\nEUR\n2\n250\nEUR\n1\n1\nana\n2\nundo\n"
     """!Pay {"amount": 250, "currency": "EUR"}\nundo\nquit\n""",
+    "step_slices": '1\nt-1\n\n1\nt-1\n40\n+10m\n@900 !Refund {"ticket_id": "t-1"}\n'
+    '@1000 ?Opened {"ticket_id": "\\u001b`"}\ntick +5h\nundo\ntick\n+24h\nclose\n\nquit\n',
     "step_rules": "!Ask\n5\n500\n7\nAna B.\n5\n500\nclose\n",
 }
 

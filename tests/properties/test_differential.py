@@ -20,7 +20,6 @@ from accord.machine import (
     rules,
     stages,
     standing,
-    taking,
 )
 from accord.machine.tables import Fork, Plain
 from accord.monitor import step as step_module
@@ -178,7 +177,7 @@ def the_first_of_two_branches_wins(monkeypatch):
         for number, (symbol, after, inside) in enumerate(original(machine, configuration, wanted)):
             yield symbol, after, (*inside, number)
 
-    monkeypatch.setattr(taking, "moves", moves)
+    monkeypatch.setattr(standing, "moves", moves)
 
 
 @pytest.mark.parametrize(

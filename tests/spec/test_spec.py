@@ -323,7 +323,7 @@ def count_standings(standings: Standings) -> int:
     todo = [standings.start]
     while todo:
         here = todo.pop()
-        for symbol in here.after:
+        for symbol in here.after():
             there = here.follow(symbol.direction, symbol.label, symbol.partner)
             assert there is not None
             if there.configurations not in seen:

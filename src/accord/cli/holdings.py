@@ -16,6 +16,7 @@ from accord.machine.taking import Possibilities
 if TYPE_CHECKING:
     from accord.language.values import Frozen
     from accord.machine.guards import Held
+    from accord.machine.slices import Instance
     from accord.monitor.step import Situation
 
 __all__ = ["registers_of"]
@@ -24,14 +25,16 @@ _WIDEST = 60
 _MOST = 4
 
 
-def registers_of(situation: Situation) -> dict[str, str | None]:
-    """Each register with the value it has, `None` if nothing has bound it.
+def registers_of(situation: Situation, instance: Instance | None = None) -> dict[str, str | None]:
+    """Each register with the value it has, or has in an instance; `None` if nothing has bound it.
 
     Where a session follows several possibilities a register may have several values; then all of them are named.
     """
-    machine = situation.standing.standings.machine
     held = situation.holding
-    holding = held.registers if isinstance(held, Extent) else held
+    standing, holding = instance or (situation.standing, held.registers if isinstance(held, Extent) else held)
+    machine = standing.standings.machine
+    if not standing.symbols and instance is not None:
+        return {}  # what a finished instance held is forgotten
     versions = [registers for _, registers in holding.pairs] if isinstance(holding, Possibilities) else [holding]
     return {name: _either([of[place] for of in versions]) for place, name in enumerate(machine.registers)}
 

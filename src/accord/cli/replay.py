@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING
 import rich_click as click
 from click.exceptions import Exit
 
+from accord.cli.sources import read_start
 from accord.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from accord.cli.events import Told
+    from accord.cli.happenings import Told
     from accord.cli.terminal import Screen, Style
+    from accord.machine.clocks import Time
     from accord.monitor.step import Mode, Situation
 
 __all__ = ["command"]
@@ -37,8 +39,11 @@ __all__ = ["command"]
     show_default=True,
     help="after a violation: halt, or refuse the event and go on",
 )
+@click.option("--at", metavar="SECONDS", callback=read_start, help="when the session begins; else with its first event")
 @click.option("--json", "as_json", is_flag=True, help="print one JSON object per event and one for the status")
-def command(contract: Path, events: tuple[str, ...], protocol: str | None, mode: Mode, *, as_json: bool) -> None:
+def command(
+    contract: Path, events: tuple[str, ...], protocol: str | None, mode: Mode, at: Time | None, *, as_json: bool
+) -> None:
     """Run events against a contract and print the verdict on each.
 
     Events are words: !Ask is sent, ?Yes is received, B!Ask names the partner, !"2nd try" is a label in quotes, and end
@@ -46,13 +51,16 @@ def command(contract: Path, events: tuple[str, ...], protocol: str | None, mode:
     An argument may hold several events. Most shells give ! ? and quotes a meaning of their own, so put the events in
     single quotes: accord replay ask.accord '!Ask ?Yes end'
 
+    Where the contract uses time, each event says when it happens, in seconds: @12.5 !Ask. In @20 tick only time passes.
+
     With - or without EVENTS they are read from standard input, as words or as JSON lines: {"event": "!Ask"},
-    {"send": "pay", "payload": {"amount": 3}, "to": "B"}, {"receive": "Approval", "by": "ana"}, {"close": true}. Text
-    output counts events from 1; "position" in the JSON output counts from 0, as in the library.
+    {"send": "pay", "payload": {"amount": 3}, "to": "B", "at": 12.5}, {"receive": "Approval", "by": "ana"},
+    {"tick": 20}, {"close": true}. Text output counts events from 1; "position" in the JSON output counts from 0, as in
+    the library. A tick is no event and is not counted.
 
     Exit status: 0 every event was accepted · 1 an event was refused, or the contract has errors · 2 wrong usage.
     """
-    from accord.cli.events import happen
+    from accord.cli.happenings import Tick, happen
     from accord.cli.terminal import open_screen
     from accord.cli.verdict_lines import event_width, verdict_line, verdict_object
     from accord.machine.contract import compile_contract
@@ -60,11 +68,12 @@ def command(contract: Path, events: tuple[str, ...], protocol: str | None, mode:
     from accord.monitor.verdicts import Blocked, Violation
 
     compiled = compile_contract(contract)
-    situation = begin(compiled, protocol)
+    situation = begin(compiled, protocol, at)
     screen = open_screen()
-    width = event_width(compiled, protocol)
+    width = event_width(screen, compiled, protocol)
     counts = Counter[str]()
-    for position, told in enumerate(_told(events)):
+    position = 0
+    for told in _told(events, situation):
         try:
             situation, verdict = happen(situation, told.event, mode, position)
         except UsageError as error:
@@ -74,40 +83,40 @@ def command(contract: Path, events: tuple[str, ...], protocol: str | None, mode:
             screen.print(json.dumps(verdict_object(position, told.event, verdict)))
         else:
             screen.print(verdict_line(screen, position + 1, told.event, verdict, width))
-    _print_end(screen, situation, counts, as_json=as_json)
+        position += not isinstance(told.event, Tick)
+    _print_end(screen, situation, position, counts[Violation.__name__], as_json=as_json)
     if counts[Violation.__name__] or counts[Blocked.__name__]:
         raise Exit(1)
 
 
-def _print_end(screen: Screen, situation: Situation, counts: Counter[str], *, as_json: bool) -> None:
+def _print_end(screen: Screen, situation: Situation, events: int, violations: int, *, as_json: bool) -> None:
     """How the session stands after the last event, and what would still have to happen."""
-    from accord.cli.verdict_lines import join_words, rule_title
-    from accord.monitor.step import status
-    from accord.monitor.verdicts import Violation
+    from accord.cli.outcome import outcome_of
 
-    outcome = status(situation)
-    unfinished = outcome in {"running", "incomplete"}
-    words = situation.stage.allowed if unfinished and not situation.standing.complete else ()
-    rules = [node.machine.rule.name for node in situation.rules if node.owes and unfinished]
+    outcome = outcome_of(situation)
     if as_json:
-        totals = {"events": counts.total(), "violations": counts[Violation.__name__]}
-        screen.print(json.dumps({"status": outcome, **totals, "owed": words, "owed_by_rules": rules}))
+        totals = {"events": events, "violations": violations}
+        screen.print(json.dumps({"status": outcome.status, **totals, **outcome.facts()}))
         return
-    style: Style = "good" if outcome == "complete" else "strong" if outcome == "running" else "error"
-    total = "1 event" if counts.total() == 1 else f"{counts.total()} events"
-    owing = f"; still owed: {join_words(words)}" if words else ""
-    if rules:
-        owing += f"; still owed by {', '.join(map(rule_title, rules))}"
-    screen.print(f"{screen.paint(style, outcome)} after {total}{owing}")
+    style: Style = "good" if outcome.status == "complete" else "strong" if outcome.status == "running" else "error"
+    total = "1 event" if events == 1 else f"{events} events"
+    screen.print(f"{screen.paint(style, outcome.status)} after {total}{outcome.text()}")
 
 
-def _told(arguments: tuple[str, ...]) -> Iterable[Told]:
+def _told(arguments: tuple[str, ...], situation: Situation) -> Iterable[Told]:
     """The events of the command line, or those of standard input."""
     from accord.cli.events import events_in_arguments, events_in_stream
+    from accord.cli.happenings import check_time
     from accord.cli.terminal import open_input
 
     if arguments and arguments != ("-",):
-        return list(events_in_arguments(arguments))  # all first: a mistake is reported before anything is printed
+        all_told = list(events_in_arguments(arguments))  # all first: a mistake is reported before anything is printed
+        for told in all_told:
+            try:
+                check_time(situation, told.event)
+            except UsageError as error:
+                raise UsageError(f"{told.where}: {error}") from None
+        return all_told
     stream = open_input()
     if not arguments and stream.isatty():
         raise UsageError("no events: give them as words, pipe them in, or type them after `-`")

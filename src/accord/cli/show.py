@@ -27,9 +27,9 @@ __all__ = ["command"]
 def command(file: Path, format_: Format, protocol: str | None) -> None:
     """Draw the protocols of a contract, one after another, and its rules.
 
-    In the text form an arrow leads to the first state, `!Ask → 1` is an edge, `(1 | 4) then 6` starts parts side by
-    side, and `end` or `pause` says that the session may stop there. The JSON form is a list of machines and rules, or
-    one machine if --protocol is given.
+    In the text form an arrow leads to the first state, `!Ask → 1` is an edge, `after 24h → 3` a deadline,
+    `(1 | 4) then 6` starts parts side by side, and `end` or `pause` says that the session may stop there. The JSON form
+    is a list of machines and rules, or one machine if --protocol is given.
 
     Exit status: 0 drawn · 1 the contract has errors · 2 wrong usage.
     """

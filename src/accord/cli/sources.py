@@ -1,4 +1,4 @@
-"""Contract texts as a command line names them: files, folders, and `-` for standard input."""
+"""What a command line names: contract texts (files, folders, `-` for standard input) and the time to begin at."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
     from accord.diagnostics import Diagnostic, Source
     from accord.language.tree import Document
+    from accord.machine.clocks import Time
 
-__all__ = ["STDIN", "existing_path", "find_contracts", "findings_in", "has_errors", "read"]
+__all__ = ["STDIN", "existing_path", "find_contracts", "findings_in", "has_errors", "read", "read_start"]
 
 STDIN = Path("-")
 SUFFIX = ".accord"
@@ -48,6 +49,18 @@ def existing_path(_context: object, _parameter: object, values: tuple[str, ...])
     if "" in values:
         raise UsageError("an empty argument is no path; was a variable not set?")
     return tuple(Path(value) for value in values)
+
+
+def read_start(_context: object, _parameter: object, value: str | None) -> Time | None:
+    """The time at which a session begins, as a command line gives it."""
+    from accord.cli.happenings import read_time
+
+    if value is None:
+        return None
+    try:
+        return read_time(value)
+    except ValueError as error:
+        raise UsageError(f"--at: {error}") from None
 
 
 def _resolved(path: Path) -> Path:

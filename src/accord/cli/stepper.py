@@ -8,9 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from accord.cli.events import Close, happen, read_one
-from accord.cli.questions import Asking, questions_about
-from accord.cli.verdict_lines import event_text
+from accord.cli.events import read_one
+from accord.cli.happenings import Close, Tick, happen, uses_time
+from accord.cli.instances import course_of, symbols_of
+from accord.cli.moments import now_of, read_moment
+from accord.cli.questions import Asking, questions_about, time_question
+from accord.cli.verdict_lines import event_text, time_text
 from accord.diagnostics import did_you_mean
 from accord.diagnostics.visible import clip, visible
 from accord.errors import UsageError
@@ -21,8 +24,9 @@ from accord.monitor.step import is_over
 from accord.monitor.verdicts import Ok
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
+    from accord.cli.happenings import Happening
     from accord.cli.terminal import Style
     from accord.machine.configurations import Configuration
     from accord.machine.rulebook import RuleNodes
@@ -37,6 +41,8 @@ HELP = """\
 1, 2, …   do the action of that number; what it needs is asked
 !Ask      try any event: !label is sent, ?label is received, Role!label names the partner
           with a payload: !pay {"amount": 3}     with the person who decides: ?Approval by ana
+          with the time, where the contract uses it: @12.5 !Ask
+tick 30   let time pass until then; tick +24h is from now
 close     end the session; says what is still owed
 undo      take the last event back
 reset     start again
@@ -44,12 +50,14 @@ help      this list
 quit      leave (so does Ctrl-D)"""
 
 _HOW_TO_ANSWER = "answer in JSON or plain text; an empty line leaves it out, `undo` calls it off"
+_HOW_TO_TELL_TIME = "a time is `30`, or `+24h` from now; an empty line is the same moment"
 
-_Command = Literal["close", "undo", "reset", "help", "quit"]
+_Command = Literal["close", "tick", "undo", "reset", "help", "quit"]
 
 _COMMANDS: dict[str, _Command] = {
     "close": "close",
     "end": "close",
+    "tick": "tick",
     "undo": "undo",
     "u": "undo",
     "reset": "reset",
@@ -65,7 +73,7 @@ _COMMANDS: dict[str, _Command] = {
 class Turn:
     """An event that was tried, the verdict on it, and the session afterwards."""
 
-    event: Event | Close
+    event: Happening
     verdict: Verdict
     situation: Situation
 
@@ -101,15 +109,19 @@ class Answer:
 
 
 def actions(situation: Situation) -> tuple[Symbol, ...]:
-    """What may happen now, in the order in which it is numbered; without a protocol, what the rules name."""
+    """What may happen now, in the order in which it is numbered; of what the protocol ignores, what the rules name.
+
+    Of a sliced protocol it is what can happen in any instance and in a new one.
+    """
     if is_over(situation.place):
         return ()
     standing = situation.standing
-    if isinstance(standing, OpenStanding):
-        symbols: Iterable[Symbol] = _named(situation.rules)
-    else:
-        allowed = frozenset(situation.stage.allowed)
-        symbols = (symbol for symbol in standing.after if symbol.word in allowed)
+    of_instances = symbols_of(situation)
+    allowed = frozenset(situation.allowed)
+    symbols: set[Symbol] = {symbol for symbol in of_instances or standing.symbols if symbol.word in allowed}
+    if isinstance(standing, OpenStanding) and situation.rules:
+        sliced = situation.stage.stages.sliced
+        symbols |= {symbol for symbol in _named(situation.rules) if sliced is None or sliced.ignores(symbol.label)}
     return tuple(sorted(symbols, key=lambda symbol: symbol.word))
 
 
@@ -125,12 +137,19 @@ def _named(rules: RuleNodes) -> set[Symbol]:
 
 
 def occupied(situation: Situation) -> frozenset[int]:
-    """The states the session is in: several where parts run side by side or where more than one reading is possible."""
-    return frozenset(number for c in situation.standing.configurations for number in _states(c))
+    """The states the session is in: several where parts run side by side or where more than one reading is possible.
+
+    Of a sliced protocol they are those of all instances that are not finished.
+    """
+    sliced = course_of(situation)
+    standings = [situation.standing]
+    if sliced is not None:
+        standings = [standing for standing, _ in sliced[1].instances.values() if standing.symbols]
+    return frozenset(number for standing in standings for c in standing.configurations for number in _states(c))
 
 
 def _states(configuration: Configuration) -> Iterator[int]:
-    if len(configuration) == 1:
+    if len(configuration) == 1 or not configuration[1]:
         yield configuration[0]
     else:
         for part in configuration[1]:
@@ -150,9 +169,12 @@ def respond(stepper: Stepper, line: str) -> Answer:
     if text.isdecimal() and text.isascii():
         return _take_number(stepper, text)
     try:
-        return _take(stepper, read_one(text))
+        name, _, rest = text.partition(" ")
+        if name.casefold() == "tick":
+            return _take(stepper, Tick(read_moment(rest.strip(), now_of(stepper.situation))))
+        return _tell(stepper, read_one(text))
     except ValueError as error:
-        if any(sign in text.split()[0] for sign in "!?"):
+        if any(sign in text.split()[0] for sign in "!?@") or name.casefold() == "tick":
             return Answer(stepper, visible(f"`{clip(text)}`: {error}"), "warning")
         words = [symbol.word for symbol in actions(stepper.situation)]
         meant = did_you_mean(text, [*words, *(name for name in _COMMANDS if len(name) > 1)])
@@ -162,11 +184,13 @@ def respond(stepper: Stepper, line: str) -> Answer:
 
 def _obey(stepper: Stepper, command: _Command) -> Answer:
     if command == "close":
-        return _take(stepper, Close())
+        return _tell(stepper, Close())
+    if command == "tick":
+        return _ask(stepper, Asking(Tick(), time_question(stepper.situation), now_of(stepper.situation)))
     if command == "reset":
         return Answer(replace(stepper, turns=()), "started again")
     if command == "undo" and stepper.turns:
-        return Answer(replace(stepper, turns=stepper.turns[:-1]), f"took back {event_text(stepper.turns[-1].event)}")
+        return Answer(replace(stepper, turns=stepper.turns[:-1]), f"took back {_shown(stepper.turns[-1].event)}")
     if command == "undo":
         return Answer(stepper, "nothing to undo", "warning")
     return Answer(stepper, leave=True) if command == "quit" else Answer(stepper, HELP)
@@ -181,14 +205,29 @@ def _take_number(stepper: Stepper, text: str) -> Answer:
     questions = questions_about(stepper.situation, symbol)
     if not questions:
         return _take(stepper, Event(symbol.direction, symbol.label, symbol.partner))
-    return Answer(replace(stepper, asking=Asking(symbol, questions)), _HOW_TO_ANSWER)
+    return _ask(stepper, Asking(symbol, questions, now_of(stepper.situation)))
+
+
+def _tell(stepper: Stepper, happening: Happening) -> Answer:
+    """Something that was typed happens, at the time that was typed with it or is asked now."""
+    if happening.at is not None or not uses_time(stepper.situation):
+        return _take(stepper, happening)
+    return _ask(stepper, Asking(happening, time_question(stepper.situation), now_of(stepper.situation)))
+
+
+def _ask(stepper: Stepper, asking: Asking) -> Answer:
+    if not asking.questions:
+        return Answer(stepper, "the contract does not use time", "warning")
+    kinds = {question.asks_time for question in asking.questions}
+    how = [text for asks_time, text in ((False, _HOW_TO_ANSWER), (True, _HOW_TO_TELL_TIME)) if asks_time in kinds]
+    return Answer(replace(stepper, asking=asking), "\n".join(how))
 
 
 def _answered(stepper: Stepper, asking: Asking, text: str) -> Answer:
     if text == "quit":
         return Answer(stepper, leave=True)
     if text == "undo":
-        return Answer(replace(stepper, asking=None), f"called off {clip(asking.symbol.word)}")
+        return Answer(replace(stepper, asking=None), f"called off {clip(asking.subject.word)}")
     try:
         after = asking.answer(text)
     except (ValueError, UsageError) as error:
@@ -198,12 +237,17 @@ def _answered(stepper: Stepper, asking: Asking, text: str) -> Answer:
     return _take(replace(stepper, asking=None), after)
 
 
-def _take(stepper: Stepper, event: Event | Close) -> Answer:
+def _shown(event: Happening) -> str:
+    return f"{time_text(event)} {event_text(event)}".strip()
+
+
+def _take(stepper: Stepper, event: Happening) -> Answer:
     try:
-        situation, verdict = happen(stepper.situation, event, stepper.mode, len(stepper.turns))
+        position = sum(not isinstance(turn.event, Tick) for turn in stepper.turns)
+        situation, verdict = happen(stepper.situation, event, stepper.mode, position)
     except UsageError as error:
         return Answer(stepper, visible(str(error)), "warning")
     after = replace(stepper, turns=(*stepper.turns, Turn(event, verdict, situation)))
     if isinstance(verdict, Ok):
-        return Answer(after, f"{event_text(event)} is ok", "good")
+        return Answer(after, f"{_shown(event)} is ok", "good")
     return Answer(after, visible(verdict.explain()), "error")

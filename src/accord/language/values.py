@@ -17,7 +17,7 @@ from accord.errors import UsageError
 if TYPE_CHECKING:
     from accord.language.clauses import Operator, Path
 
-__all__ = ["MISSING", "Comparison", "Frozen", "Missing", "comparison", "freeze", "lookup", "thaw"]
+__all__ = ["MISSING", "Comparison", "Frozen", "Missing", "comparison", "freeze", "lookup", "order_of", "thaw"]
 
 Frozen: TypeAlias = "str | int | float | tuple[str, object] | None"
 
@@ -97,6 +97,18 @@ def thaw(value: Frozen) -> object:
     if tag == "map":
         return {key: thaw(item) for key, item in inside}  # type: ignore[attr-defined] # a tuple of pairs
     return inside
+
+
+def order_of(value: Frozen) -> tuple[int, float, str]:
+    """For sorting values of every kind: numbers come first, then strings, then the rest, alike in every process."""
+    if isinstance(value, str):
+        return (1, 0, value)
+    if isinstance(value, int | float):
+        return (0, value, "")
+    try:
+        return (2, 0, repr(value))
+    except ValueError:  # Python does not write out integers of thousands of digits
+        return (3, 0, "")
 
 
 Comparison: TypeAlias = "Callable[[Frozen, Frozen], bool | None]"

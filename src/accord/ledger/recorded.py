@@ -14,34 +14,35 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from threading import Lock
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from accord.errors import UsageError
 from accord.ledger.entries import Attempt
 from accord.ledger.ledger import Ledger
 from accord.ledger.represent import own_copy
 from accord.monitor import Blocked, Monitor, Unrecognized, Violation
-from accord.monitor.events import make_event
-from accord.monitor.verdicts import CLOSING
+from accord.monitor.events import make_event, make_time
+from accord.monitor.verdicts import CLOSING, TICKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from accord.canonical import Json
     from accord.ledger.entries import Answer
+    from accord.machine.clocks import Time
     from accord.machine.contract import Contract
     from accord.monitor import Verdict
     from accord.monitor.step import Mode, Status
 
-__all__ = ["RecordedMonitor", "Time"]
+__all__ = ["RecordedMonitor"]
 
-Time: TypeAlias = "float | str | datetime"
+Moment: TypeAlias = "Time | datetime"
 Payload: TypeAlias = "Mapping[str, object] | None"
 
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """An attempt as the caller gave it; `direction` is empty for closing."""
+    """An attempt as the caller gave it; `direction` is that of an event, or what else was tried."""
 
     direction: str
     label: object = None
@@ -58,7 +59,8 @@ class RecordedMonitor:
     From now on the monitor belongs to it: a step taken past it is not recorded. `session` names the session in the
     ledger, which any number of sessions may share; without one a name is drawn at random.
 
-    `at` is the time of an attempt, `meta` whatever should be kept beside it, such as what was shown and to whom.
+    `at` is the time of an attempt, which the contract may need and the ledger keeps: in seconds, or a `datetime` with a
+    time zone. `meta` is whatever else should be kept, such as what was shown and to whom.
 
     Example:
         >>> from accord import Ledger, MemorySink, Monitor, RecordedMonitor
@@ -87,13 +89,17 @@ class RecordedMonitor:
         payload: Payload = None,
         to: str | None = None,
         *,
-        at: Time | None = None,
+        at: Moment | None = None,
         meta: Mapping[str, object] | None = None,
     ) -> Verdict:
         """The agent sends a message or calls a tool; `to` names the partner where the contract needs it."""
         own, monitor = _own(payload), self._monitor
         given = _Given("!", label, own, to, None, at, meta)
-        return self._attempt(given, lambda: monitor.peek_send(label, own, to), lambda: monitor.send(label, own, to))
+        return self._attempt(
+            given,
+            lambda: monitor.peek_send(label, own, to, _seconds(at)),
+            lambda: monitor.send(label, own, to, _seconds(at)),
+        )
 
     def receive(
         self,
@@ -102,7 +108,7 @@ class RecordedMonitor:
         sender: str | None = None,
         by: str | None = None,
         *,
-        at: Time | None = None,
+        at: Moment | None = None,
         meta: Mapping[str, object] | None = None,
     ) -> Verdict:
         """Something reaches the agent; `by` names the person whose step it is, `sender` the partner."""
@@ -110,30 +116,44 @@ class RecordedMonitor:
         given = _Given("?", label, own, sender, by, at, meta)
         return self._attempt(
             given,
-            lambda: monitor.peek_receive(label, own, sender, by),
-            lambda: monitor.receive(label, own, sender, by),
+            lambda: monitor.peek_receive(label, own, sender, by, _seconds(at)),
+            lambda: monitor.receive(label, own, sender, by, _seconds(at)),
         )
 
-    def close(self, *, at: Time | None = None, meta: Mapping[str, object] | None = None) -> Verdict:
+    def tick(self, at: Moment, *, meta: Mapping[str, object] | None = None) -> Verdict:
+        """Time passes and nothing happens: deadlines that lie before `at` expire."""
+        monitor = self._monitor
+        given = _Given(TICKING, at=at, meta=meta)
+        return self._attempt(given, lambda: monitor.peek_tick(_seconds(at)), lambda: monitor.tick(_seconds(at)))
+
+    def close(self, *, at: Moment | None = None, meta: Mapping[str, object] | None = None) -> Verdict:
         """Nothing more will come: `Ok` if nothing is owed, else a violation that says what is."""
         monitor = self._monitor
-
-        def peek() -> Verdict:  # a copy of the session is closed, to see
-            return Monitor.restore(monitor.contract, monitor.snapshot()).close()
-
-        return self._attempt(_Given("", at=at, meta=meta), peek, monitor.close)
+        given = _Given(CLOSING, at=at, meta=meta)
+        return self._attempt(given, lambda: monitor.peek_close(_seconds(at)), lambda: monitor.close(_seconds(at)))
 
     # -- questions: asking is no attempt -------------------------------------------------------------------------------
 
-    def peek_send(self, label: str, payload: Payload = None, to: str | None = None) -> Verdict:
+    def peek_send(
+        self, label: str, payload: Payload = None, to: str | None = None, at: Moment | None = None
+    ) -> Verdict:
         """What `send` would answer; changes nothing and is not recorded."""
-        return self._monitor.peek_send(label, payload, to)
+        return self._monitor.peek_send(label, payload, to, _seconds(at))
 
     def peek_receive(
-        self, label: str, payload: Payload = None, sender: str | None = None, by: str | None = None
+        self,
+        label: str,
+        payload: Payload = None,
+        sender: str | None = None,
+        by: str | None = None,
+        at: Moment | None = None,
     ) -> Verdict:
         """What `receive` would answer; changes nothing and is not recorded."""
-        return self._monitor.peek_receive(label, payload, sender, by)
+        return self._monitor.peek_receive(label, payload, sender, by, _seconds(at))
+
+    def next_due(self) -> Time | None:
+        """When the next deadline is due; `None` if nothing is."""
+        return self._monitor.next_due()
 
     def allowed(self) -> list[str]:
         """The words that are legal now, sorted."""
@@ -236,7 +256,7 @@ class RecordedMonitor:
                 session=self._session,
                 contract=monitor.contract.digest,
                 protocol=monitor.protocol,
-                event=given.direction or CLOSING,
+                event=given.direction,
                 verdict=kind,
                 explanation=explanation,
                 given=_arguments(given),
@@ -264,16 +284,24 @@ def _own(payload: Payload) -> Payload:
         return payload
 
 
+def _seconds(at: Any) -> Any:  # noqa: ANN401 - what is no time the monitor refuses
+    """A time as the monitor takes it."""
+    if not isinstance(at, datetime):
+        return at
+    if at.tzinfo is None:
+        raise UsageError("`at` is a `datetime` without a time zone, so it is no certain time")
+    return at.timestamp()
+
+
 def _check(given: _Given) -> None:
     if given.meta is not None and not isinstance(given.meta, Mapping):
         raise UsageError(f"`meta` is a mapping (such as a `dict`), got `{type(given.meta).__name__}`")
-    if given.at is not None and (isinstance(given.at, bool) or not isinstance(given.at, int | float | str | datetime)):
-        raise UsageError(f"`at` is a number, a text or a `datetime`, got `{type(given.at).__name__}`")
+    make_time(_seconds(given.at))
 
 
 def _word(given: _Given) -> str:
-    if not given.direction:
-        return CLOSING
+    if given.direction not in {"!", "?"}:
+        return given.direction
     return make_event(given.direction, given.label, None, given.partner, given.by).word  # type: ignore[arg-type] # `!` or `?`
 
 

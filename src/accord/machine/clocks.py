@@ -45,6 +45,9 @@ Time: TypeAlias = int | float
 # More ways for the parts of one interleaving to begin than anybody can mean.
 _MOST_WAYS = 10_000
 
+# Times beyond this are not written out digit by digit.
+_MOST_PLAIN = 10**15
+
 
 # Up to here whole numbers and floats are the same numbers.
 _EXACT = 2**53
@@ -68,6 +71,8 @@ def time_of(value: object) -> Time | None:
 
 def print_time(time: Time) -> str:
     """A time as text; one that is whole looks alike whether it is kept as an integer or not."""
+    if abs(time) >= _MOST_PLAIN:
+        return f"{float(time):g}"
     return str(int(time) if time == int(time) else time)
 
 
@@ -197,16 +202,13 @@ def dues(machine: Machine, configuration: Configuration) -> Iterator[Time]:
 
 
 def running(machine: Machine, configuration: Configuration) -> Iterator[tuple[Time, int]]:
-    """The deadlines that run here: when each is due, and the milliseconds it was given."""
+    """The deadlines that run here: when each is due, and of which state it is."""
     interleaved = _parts(machine, configuration)
     if interleaved is not None:
         for part in interleaved[1]:
             yield from running(machine, part)
     elif len(configuration) == 3:
-        state = machine.states[configuration[0]]
-        assert isinstance(state, Plain)  # noqa: S101 - something is due here
-        assert state.late is not None  # noqa: S101
-        yield configuration[2], state.late.milliseconds
+        yield configuration[2], configuration[0]
 
 
 def late(machine: Machine, configuration: Configuration, due: Time) -> list[Configuration]:

@@ -43,6 +43,7 @@ class _MachineRecord(msgspec.Struct, forbid_unknown_fields=True):
     symbols: list[list[object]]
     states: list[_StateRecord]
     name: str | None = None
+    each: list[str] | None = None
 
 
 # Made once, while the module is imported: making it is not safe when several threads do it at the same time.
@@ -73,7 +74,9 @@ def decode_machine(value: bytes | str | dict[str, Json]) -> Machine:
         raise UsageError("this is no machine: it has no states")
     if len(set(symbols)) != len(symbols):
         raise UsageError("this is no machine: a symbol stands twice")
-    machine = Machine(symbols, states, record.name)
+    if record.each == []:
+        raise UsageError("this is no machine: it is sliced by no field")
+    machine = Machine(symbols, states, record.name, None if record.each is None else tuple(record.each))
     check_forks(machine)
     _check_clauses(machine)
     if machine_digest(machine) != record.digest:

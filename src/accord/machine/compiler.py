@@ -49,7 +49,7 @@ def compile_declaration(declaration: Declaration, source: Source, limits: Limits
         help_ = "split it, or pass `Limits(states=…)` to allow more"
         span = declaration.name_span if declaration.name else Span(0, min(1, len(source.text)))
         raise ContractError((Diagnostic("E028", message, source, span, help=help_),)) from None
-    return minimise(draft.finish(declaration.name))
+    return minimise(draft.finish(declaration))
 
 
 class _TooLargeError(Exception):
@@ -134,7 +134,7 @@ class _Draft:
             self.alias[passed] = state
         return state
 
-    def finish(self, name: str | None) -> Machine:
+    def finish(self, declaration: Declaration) -> Machine:
         """The tables, with aliases resolved and pauses marked; not yet minimal."""
         # A loop whose body starts with a jump outwards is entered where the jump leads.
         points = {self.resolve(point) for point in self.recursion_points}
@@ -158,7 +158,7 @@ class _Draft:
         first = self.resolve(0)
         if first != 0:
             raise InternalError("a protocol that starts with a jump reached the compiler")
-        return Machine(tuple(self.symbols), tuple(states), name)
+        return Machine(tuple(self.symbols), tuple(states), declaration.name, declaration.each)
 
     def states_that_can_end(self) -> set[int]:
         """The states from which the session, or the part they belong to, can still end."""

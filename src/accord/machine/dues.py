@@ -9,8 +9,7 @@ otherwise the same stale entries would be left out again and again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,24 +38,27 @@ def _merge(one: _Heap | None, other: _Heap | None) -> _Heap | None:
     return (merged[0] + 1, due, key, left, merged) if left[0] >= merged[0] else (left[0] + 1, due, key, merged, left)
 
 
-@dataclass(frozen=True, slots=True)
-class Dues:
+class Dues(NamedTuple):
     """Times with the keys of the instances they belong to."""
 
-    _heap: _Heap | None = None
-    _size: int = 0
+    heap: _Heap | None = None
+    size: int = 0
 
     def with_due(self, due: Time, key: Frozen) -> Dues:
         """The queue with one entry more."""
-        return Dues(_merge(self._heap, (1, due, key, None, None)), self._size + 1)
+        return Dues(_merge(self.heap, (1, due, key, None, None)), self.size + 1)
+
+    def may_have(self, at: Time) -> bool:
+        """Whether something may have been due before this time; a stale entry is not recognised here."""
+        return self.heap is not None and self.heap[1] < at
 
     def first(self, is_current: Callable[[Time, Frozen], bool]) -> tuple[tuple[Time, Frozen] | None, Dues]:
         """The earliest entry that is not stale, and the queue without the stale ones before it."""
-        heap, size = self._heap, self._size
+        heap, size = self.heap, self.size
         while heap is not None:
             _, due, key, left, right = heap
             if is_current(due, key):
-                return (due, key), self if size == self._size else Dues(heap, size)
+                return (due, key), self if size == self.size else Dues(heap, size)
             heap, size = _merge(left, right), size - 1
         return None, NOTHING_DUE
 
@@ -65,10 +67,10 @@ class Dues:
 
         Only the queue itself is looked through, never all instances: most of them may have nothing due.
         """
-        if self._size <= 2 * current + _FEW:
+        if self.size <= 2 * current + _FEW:
             return self
         kept: dict[Frozen, Time] = {}  # an instance that came back to the same time has two entries
-        todo = [self._heap]
+        todo = [self.heap]
         while todo:
             heap = todo.pop()
             if heap is not None:
@@ -80,10 +82,6 @@ class Dues:
         for key, due in kept.items():
             fresh = fresh.with_due(due, key)
         return fresh
-
-    def __len__(self) -> int:
-        """How many entries there are, stale ones included."""
-        return self._size
 
 
 NOTHING_DUE = Dues()

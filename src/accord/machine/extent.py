@@ -6,15 +6,16 @@ time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from accord.language.values import order_of
 from accord.machine.standing import TimedStanding
 from accord.machine.taking import spread, wait
 
 if TYPE_CHECKING:
     from accord.language.values import Frozen
     from accord.machine.clocks import Time
+    from accord.machine.rule_forms import RuleState
     from accord.machine.slices import Course, RuleSlice
     from accord.machine.stages import Stage, Stages
     from accord.machine.taking import Holding
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Extent", "Missed", "begin", "next_due", "pass_time"]
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
+class Extent(NamedTuple):
     """`registers` are those of a protocol that is not sliced; `now` is unknown until the session is told a time.
 
     `slices` has an entry for each sliced rule.
@@ -41,10 +41,14 @@ class Extent:
 
 
 class Missed(NamedTuple):
-    """Something that was due and did not happen: when, by which rule, and in which instance if it is sliced."""
+    """Something that was due and did not happen: when, by which rule, and in which instance if it is sliced.
+
+    `state` is what the rule had seen until then.
+    """
 
     due: Time
     rule: int
+    state: RuleState
     keys: tuple[Frozen, ...] = ()
 
 
@@ -63,18 +67,16 @@ def pass_time(stage: Stage, extent: Extent, at: Time) -> tuple[Stage, Extent, li
     if extent.now is None:
         stage, extent = begin(stages, at)
         return stage, extent, []
-    if not stages.is_timed:
-        return stage, extent, []
     standing, registers = wait(stage.standing, extent.registers, at)
     nodes, late = stages.book.late(stage.rules, at)
-    missed = [Missed(due, index) for due, index in late]
+    missed = [Missed(due, index, stage.rules[index].state) for due, index in late]
     course = stages.sliced.wait(extent.course, at) if stages.sliced and extent.course else extent.course
     slices = list(extent.slices)
     for place, rule in enumerate(stages.sliced_rules):
         slices[place], overdue = rule.late(slices[place], at)
-        missed += [Missed(due, stages.book.sliced[place], (key,)) for due, key in overdue]
-    missed.sort(key=lambda one: (one.due, one.rule))
-    after = replace(extent, registers=registers, now=at, course=course, slices=tuple(slices))
+        missed += [Missed(due, stages.book.sliced[place], state, (key,)) for due, key, state in overdue]
+    missed.sort(key=lambda one: (one.due, one.rule, *map(order_of, one.keys)))
+    after = Extent(registers, at, course, tuple(slices))
     return stages.at(standing, nodes), after, missed
 
 

@@ -32,9 +32,11 @@ def tables_of(machine: Machine) -> dict[str, Json]:
         if state.stop is not None:
             record["stop"] = state.stop
         states.append(record)
+    sliced: dict[str, Json] = {} if machine.each is None else {"each": list(machine.each)}
     return {
         "format": FORMAT,
         "version": VERSION,
+        **sliced,
         "symbols": [_symbol(symbol) for symbol in machine.symbols],
         "states": states,
     }

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from accord.diagnostics.visible import clip
 from accord.language.details import print_pattern
 from accord.language.rules import After, AfterForbid, AtMost, Before, Combination, Count, Happened, Not, Within
+from accord.machine.clocks import print_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -105,6 +106,10 @@ class Form(ABC):
     def owes(self, _state: RuleState) -> bool:
         """Whether something is owed at closing."""
         return False
+
+    def awaited(self, state: RuleState) -> str:
+        """What has happened of what is due, in words."""
+        return self.describe(state)
 
     def armed(self, _state: RuleState, _direction: Direction) -> bool:
         """Whether the next event of that direction matters whatever it is."""
@@ -276,7 +281,12 @@ class _WithinForm(Form):
         return state.extra == 0 and (state.due is not None or state.counts == self.none)
 
     def describe(self, state: RuleState) -> str:
-        return f"it is due at {state.due}; {self.seen(state, 'so far ')}" if state.due is not None else "nothing is due"
+        if state.due is None:
+            return "nothing is due"
+        return f"it is due until {print_time(state.due)}; {self.awaited(state)}"
+
+    def awaited(self, state: RuleState) -> str:
+        return self.seen(state, f"since `{clip(print_pattern(self.machine.patterns[self.trigger]))}`, ")
 
 
 class _SequenceForm(Form):

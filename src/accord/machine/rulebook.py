@@ -25,15 +25,12 @@ class RuleBook:
 
     def __init__(self, rules: tuple[Rule, ...], limits: Limits) -> None:
         self.machines = tuple(RuleMachine(rule, self, limits) for rule in rules)
-        watchers: dict[tuple[Direction, str], list[int]] = {}
-        for index, machine in enumerate(self.machines):
-            for event in machine.watched if machine.each is None else ():
-                watchers.setdefault(event, []).append(index)
-        self.watchers = {event: tuple(indices) for event, indices in watchers.items()}
+        self.watchers = self._watchers(instances=False)
+        self._all_watchers = self._watchers(instances=True)
         self.labels = frozenset(label for machine in self.machines for _, label in machine.watched)
         self.start: RuleNodes = tuple(machine.start for machine in self.machines)
         # Rules about what comes at once after what must see everything, once they are armed.
-        self.adjacent = any(machine.has_adjacency and machine.each is None for machine in self.machines)
+        self.adjacent = any(machine.has_adjacency for machine in self.machines)
         # Rules with instances of their own keep their state elsewhere; their nodes here stay as they are.
         self.sliced = tuple(index for index, machine in enumerate(self.machines) if machine.each is not None)
         self.timed = tuple(i for i, machine in enumerate(self.machines) if machine.is_timed and machine.each is None)
@@ -44,16 +41,23 @@ class RuleBook:
             if any(event[1] not in self.machines[index].plain_labels for index in indices)
         }
 
+    def _watchers(self, *, instances: bool) -> dict[tuple[Direction, str], tuple[int, ...]]:
+        watchers: dict[tuple[Direction, str], list[int]] = {}
+        for index, machine in enumerate(self.machines):
+            for event in machine.watched if instances or machine.each is None else ():
+                watchers.setdefault(event, []).append(index)
+        return {event: tuple(indices) for event, indices in watchers.items()}
+
     def is_plain(self, direction: Direction, label: str) -> bool:
         """Whether direction and label alone tell what the rules make of an event."""
         return (direction, label) not in self._told_by_data
 
     def advance(self, nodes: RuleNodes, event: Event) -> RuleNodes | int:
         """The nodes after an event, or the number of the first rule that refuses it."""
-        if not nodes:
+        watching = self.watchers.get((event.direction, event.label), ())
+        if not watching and not self.adjacent:
             return nodes
         after = list(nodes)
-        watching = self.watchers.get((event.direction, event.label), ())
         for index in watching:
             following = self.machines[index].react(nodes[index], event)
             if following is None:
@@ -90,20 +94,24 @@ class RuleBook:
             for index in self.watchers.get((event.direction, event.label), ())
         }
 
-    def imagine(self, nodes: RuleNodes, symbol: Symbol, *, helpful: bool) -> RuleNodes | int:
+    def imagine(
+        self, nodes: RuleNodes, symbol: Symbol, *, helpful: bool, instances: bool = False, at: Time = 0
+    ) -> RuleNodes | int:
         """As `advance`, for an event of which only the symbol is known.
 
         Patterns with guards do not count as triggers: the payload may not fit them. If `helpful`, what a condition
-        waits for counts as there: a payload that fits can be chosen.
+        waits for counts as there: a payload that fits can be chosen. With `instances` the nodes of sliced rules are
+        those of the instances that the event belongs to.
         """
         after = list(nodes)
-        watching = self.watchers.get((symbol.direction, symbol.label), ())
+        watchers = self._all_watchers if instances else self.watchers
+        watching = watchers.get((symbol.direction, symbol.label), ())
         for index in watching:
             machine, node = self.machines[index], nodes[index]
             outcomes = machine.imagined(node.state, symbol, helpful=helpful)
-            following = machine.advance(node, symbol.direction, symbol.label, outcomes)
+            following = machine.advance(node, symbol.direction, symbol.label, outcomes, at)
             if following is None:
                 return index
-            after[index] = following
+            after[index] = machine.calling(following, symbol)
         self._disarm(after, watching, symbol.direction)
         return tuple(after)

@@ -157,6 +157,11 @@ class RuleMachine:
             node.links[key] = following
         return following
 
+    def calling(self, node: RuleNode, symbol: Symbol) -> RuleNode:
+        """The node of an instance, if what the whole session knows was part of it: that this label has been called."""
+        bit = self.bits.get(symbol.label, 0) if symbol.direction == "!" and self.each is not None else 0
+        return self.node(node.state._replace(called=node.state.called | bit)) if bit else node
+
     def late(self, node: RuleNode) -> RuleNode:
         """The node after the time of what it required was over."""
         return self.node(self.form.late(node.state))
@@ -168,8 +173,9 @@ class RuleMachine:
         for index in self.by_label.get(symbol.label, ()):
             pattern = self.patterns[index]
             certain = not pattern.guards and (not pattern.gated or symbol.gated)
+            possible = not pattern.gated or symbol.direction == "?"  # nobody but the agent sends
             if self.applies(state.called, pattern, symbol.direction):
-                found[index] = certain or (helpful and index in wanted)
+                found[index] = certain or (helpful and possible and index in wanted)
         return tuple(found)
 
     def describe(self, state: RuleState) -> str:

@@ -7,8 +7,7 @@ back see nothing of each other.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 from immutables import Map
 
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from accord.language.values import Frozen
     from accord.machine.clocks import Time
     from accord.machine.events import Event
+    from accord.machine.rule_forms import RuleState
     from accord.machine.rules import RuleMachine, RuleNode
     from accord.machine.standing import Standing, Standings
     from accord.machine.tables import Symbol
@@ -67,33 +67,35 @@ def is_key(key: Frozen) -> bool:
     return True
 
 
-def _lacks(path: Path) -> str:
-    return f"it belongs to no instance: the field `{clip('.'.join(path))}` is missing or no value to go by"
+def _lacks(path: Path, direction: Direction, payload: Mapping[str, object]) -> str:
+    """Why an event has no key, in words."""
+    field = clip(".".join(path)).replace("`", "'")
+    value = lookup(payload, path)
+    if value is MISSING and direction == "?" and lookup(payload, ("call", *path)) is not MISSING:
+        field = f"call.{field}"
+    elif value is MISSING:
+        return f"the field `{field}`, which says what it is about, is missing"
+    return f"the field `{field}` says what it is about, and a value with NaN says nothing"
 
 
 def _too_many(most: int) -> str:
-    return f"more than {most} instances would have to be followed"
+    return f"it would begin one instance more, and the limit of {most} is reached"
 
 
 # -- rules -------------------------------------------------------------------------------------------------------------
 
-Kept = TypeVar("Kept")
 
+class RuleSlice(NamedTuple):
+    """All instances of a rule by their keys.
 
-@dataclass(frozen=True, slots=True)
-class Slice(Generic[Kept]):
-    """All instances by their keys, how many of them owe something, how many have something due, and what and when."""
+    How many of them owe something, how many wait for something that is due, and what that is and when. Which bare
+    labels have been called is known for all instances together.
+    """
 
-    instances: Map[Frozen, Kept]
+    instances: Map[Frozen, RuleNode]
     owing: int = 0
     timed: int = 0
     dues: Dues = NOTHING_DUE
-
-
-@dataclass(frozen=True, slots=True)
-class RuleSlice(Slice["RuleNode"]):
-    """The instances of a rule; `called` is what is known for all of them: which bare labels have been called."""
-
     called: int = 0
 
 
@@ -122,10 +124,10 @@ class SlicedRule:
             for index in machine.by_label.get(label, ())
         )
         if direction == "!" and label in machine.bits and not held.called & machine.bits[label]:
-            held = replace(held, called=held.called | machine.bits[label])
+            held = held._replace(called=held.called | machine.bits[label])
         key = key_of(self.path, direction, event.payload)
         if isinstance(key, NoKey):
-            return Refused((_lacks(self.path),)) if looks else held
+            return Refused((_lacks(self.path, direction, event.payload),)) if looks else held
         before = held.instances.get(key, machine.start)
         if looks:
             outcomes = machine.outcomes(held.called, event)
@@ -162,16 +164,16 @@ class SlicedRule:
         first, _ = held.dues.first(lambda due, key: _is_due(held.instances, due, key))
         return None if first is None else first[0]
 
-    def late(self, held: RuleSlice, at: Time) -> tuple[RuleSlice, list[tuple[Time, Frozen]]]:
-        """The instances if nothing happens until then, and what was due before, with the keys."""
-        missed: list[tuple[Time, Frozen]] = []
-        while held.timed:
+    def late(self, held: RuleSlice, at: Time) -> tuple[RuleSlice, list[tuple[Time, Frozen, RuleState]]]:
+        """The instances if nothing happens until then, and what was due before, with keys and states."""
+        missed: list[tuple[Time, Frozen, RuleState]] = []
+        while held.dues.may_have(at):
             first, dues = held.dues.first(lambda due, key: _is_due(held.instances, due, key))  # noqa: B023
-            held = held if dues is held.dues else replace(held, dues=dues)
+            held = held._replace(dues=dues)
             if first is None or first[0] >= at:
                 break
-            missed.append(first)
             before = held.instances[first[1]]
+            missed.append((*first, before.state))
             after = self._with(held, first[1], before, self.machine.late(before))
             assert isinstance(after, RuleSlice)  # noqa: S101 - there are not more instances than before
             held = after
@@ -183,11 +185,17 @@ class SlicedRule:
 Instance: TypeAlias = "tuple[Standing, Holding]"
 
 
-@dataclass(frozen=True, slots=True)
-class Course(Slice[Instance]):
-    """The instances of a protocol, finished ones too; `offers` counts them by what can happen in them."""
+class Course(NamedTuple):
+    """All instances of a protocol by their keys, finished ones too.
 
-    offers: Map[tuple[Symbol, ...], int] = Map()  # noqa: RUF009 - immutable
+    As for a rule; `offers` counts instances by what can happen in them.
+    """
+
+    instances: Map[Frozen, Instance]
+    owing: int = 0
+    timed: int = 0
+    dues: Dues = NOTHING_DUE
+    offers: Map[tuple[Symbol, ...], int] = Map()
 
 
 def _due(instance: Instance | None) -> Time | None:
@@ -219,12 +227,12 @@ class SlicedProtocol:
     def react(self, course: Course, key: Frozen | NoKey, event: Event) -> Course | Refused:
         """The instances after an event that the protocol does not ignore."""
         if isinstance(key, NoKey):
-            return Refused((_lacks(self.path),))
+            return Refused((_lacks(self.path, event.direction, event.payload),))
         taken = take(*self.instance(course, key, event.time), event)
         if isinstance(taken, Refused):
             return taken
         if key not in course.instances and len(course.instances) >= self.standings.limits.instances:
-            return Refused((_too_many(self.standings.limits.instances),))
+            return Refused((f"{_too_many(self.standings.limits.instances)}, finished ones included",))
         return self._with(course, key, taken)
 
     def _with(self, course: Course, key: Frozen, taken: Taken) -> Course:
@@ -258,9 +266,9 @@ class SlicedProtocol:
 
     def wait(self, course: Course, at: Time) -> Course:
         """The instances if nothing happens until then."""
-        while course.timed:
+        while course.dues.may_have(at):
             first, dues = course.dues.first(lambda due, key: _due(course.instances.get(key)) == due)  # noqa: B023
-            course = course if dues is course.dues else replace(course, dues=dues)
+            course = course._replace(dues=dues)
             if first is None or first[0] >= at:
                 break
             key = first[1]
@@ -271,4 +279,8 @@ class SlicedProtocol:
         """What can happen in the instance of a key; without one, in any instance and in a new one."""
         if not isinstance(key, NoKey):
             return frozenset(self.instance(course, key, 0)[0].symbols)
-        return frozenset(self.standings.start.symbols).union(*course.offers)
+        return frozenset(self.standings.start.symbols) | self.under_way(course)
+
+    def under_way(self, course: Course) -> frozenset[Symbol]:
+        """What can happen in instances that have begun."""
+        return frozenset(symbol for offered in course.offers for symbol in offered)

@@ -60,13 +60,12 @@ class Standing:
             return self.configurations[0][0]
         return " or ".join(map(_describe, self.configurations))
 
-    @property
-    def after(self) -> dict[Symbol, frozenset[Configuration]]:
+    def after(self, at: Time = 0) -> dict[Symbol, frozenset[Configuration]]:
         """For each symbol that can happen now, the configurations it can lead to, whatever the data."""
         machine = self.standings.machine
         found: dict[int, set[Configuration]] = {}
         for configuration in self.configurations:
-            for symbol, following, _ in self.moves(configuration):
+            for symbol, following, _ in self.moves(configuration, None, at):
                 found.setdefault(symbol, set()).update(following)
         return {machine.symbols[s]: frozenset(found[s]) for s in sorted(found)}
 
@@ -190,6 +189,13 @@ class TimedStanding(Standing):
         """When the next deadline is due."""
         machine = self.standings.machine
         return min((due for c in self.configurations for due in clocks.dues(machine, c)), default=None)
+
+    @property
+    def deadlines(self) -> list[tuple[Time, tuple[Symbol, ...]]]:
+        """Every deadline that runs, the next one first: when it is due, and what can happen until then."""
+        machine = self.standings.machine
+        found = sorted({deadline for c in self.configurations for deadline in clocks.running(machine, c)})
+        return [(due, tuple([machine.symbols[symbol] for symbol in machine.offered(state)])) for due, state in found]
 
 
 def check_partners(direction: Direction, label: str, partner: str | None, matching: Iterable[Symbol]) -> None:

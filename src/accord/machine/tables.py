@@ -25,7 +25,7 @@ from accord.language.details import print_details
 from accord.language.labels import print_word
 
 if TYPE_CHECKING:
-    from accord.language.clauses import Clause
+    from accord.language.clauses import Clause, Path
     from accord.language.tree import Direction
 
 __all__ = ["END_STATE", "Fork", "Late", "Machine", "Plain", "State", "Stop", "Symbol"]
@@ -102,11 +102,15 @@ END_STATE = Plain((), "end")
 
 @dataclass(frozen=True)
 class Machine:
-    """A compiled protocol. State 0 is the first."""
+    """A compiled protocol. State 0 is the first.
+
+    With `each` it is sliced: every value at that path of the payloads has an instance of its own.
+    """
 
     symbols: tuple[Symbol, ...]
     states: tuple[State, ...]
     name: str | None = field(default=None, compare=False)
+    each: Path | None = None
 
     @cached_property
     def labels(self) -> frozenset[str]:
@@ -137,6 +141,11 @@ class Machine:
         """The registers that collect."""
         clauses = [clause for symbol in self.symbols for clause in symbol.clauses]
         return frozenset(clause.register for clause in clauses if isinstance(clause, Collect))
+
+    def offered(self, number: int) -> tuple[int, ...]:
+        """The symbols of the edges of a plain state."""
+        state = self.states[number]
+        return tuple([symbol for symbol, _ in state.edges]) if isinstance(state, Plain) else ()
 
     @cached_property
     def is_timed(self) -> bool:

@@ -60,8 +60,7 @@ class CarefulMonitor(Monitor):
         at: Time | None = None,
     ) -> Verdict:
         """Something reaches the agent; `by` names the person whose step it is, `sender` the partner."""
-        bare = sender is None and by is None and at is None
-        if type(label) is str and bare and (type(payload) is dict or payload is None):
+        if type(label) is str and sender is None and by is None and at is None and (type(payload) is dict or payload is None):  # fmt: skip  # noqa: E501 - a name for it would cost as much as the step
             place = self._at
             try:
                 word, check, after, others = place.careful_receives[label]

@@ -1,7 +1,8 @@
 """Refusals in words: what is wrong, what is allowed, and the shortest way to make the refused action legal.
 
 The sentences are read by people and by models. Labels and payloads in them may come from anywhere, so they are clipped
-and made visible before they are quoted.
+and made visible before they are quoted; see `wording`. What was late and what is owed at the end is told in
+`explain_time` and `explain_closing`.
 """
 
 from __future__ import annotations
@@ -9,75 +10,110 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accord.diagnostics import did_you_mean
-from accord.diagnostics.visible import clip
-from accord.machine.paths import NOT_DECIDED, shortest_way
+from accord.machine.paths import NOT_DECIDED, Wait, shortest_way
+from accord.machine.slices import NoKey
 from accord.machine.standing import OpenStanding
 from accord.machine.tables import Symbol
+from accord.monitor.explain_closing import explain_closing
+from accord.monitor.explain_time import explain_late, explain_overdue, until
+from accord.monitor.wording import (
+    MOST_LISTED,
+    list_words,
+    name_instance,
+    name_rule,
+    path_text,
+    quote_text,
+    span_text,
+    time_text,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
+    from accord.language.clauses import Path
+    from accord.machine.clocks import Time
     from accord.machine.events import Event
-    from accord.machine.standing import Standing
+    from accord.machine.paths import Way
     from accord.monitor.refusals import Refusal
 
-__all__ = ["explain", "list_words"]
-
-_MOST_LISTED = 8
+__all__ = ["explain", "find_way", "list_words"]
 
 
 def explain(refusal: Refusal) -> str:
     """A refusal in words."""
+    if refusal.missed:
+        return f"{explain_overdue(refusal)}{_now(refusal)}"
     if refusal.event is None:
-        return _closing(refusal)
-    got = _quote(refusal.event.word)
-    now = _now(refusal)
-    if refusal.rule is not None:
-        machine = refusal.rule.machine
-        rule = f"the rule {_quote(machine.rule.name)} ({_quote(machine.text)})"
-        seen = machine.describe(refusal.rule.state)
-        if refusal.reasons:
-            why = _reasons(refusal.reasons)
-            return f"{got} is refused by {rule}: whether it applies cannot be told, because {why}.{now}"
-        return f"{got} is refused by {rule}: {seen}.{_way_out(refusal, got)}{now}"
-    standing = refusal.stage.standing
+        return f"Time cannot pass: {_reasons(refusal.reasons)}." if refusal.reasons else explain_closing(refusal)
+    got = quote_text(refusal.event.word)
+    return _by_protocol(refusal, refusal.event, got) if refusal.rule is None else _by_rule(refusal, got)
+
+
+def _by_rule(refusal: Refusal, got: str) -> str:
+    assert refusal.rule is not None  # noqa: S101 - it refused
+    machine = refusal.rule.machine
+    instance = ""
+    book = refusal.stage.stages.book
+    if machine.each is not None:
+        key = refusal.belongs.rules[book.sliced.index(book.machines.index(machine))]
+        instance = "" if isinstance(key, NoKey) else f" for {name_instance(machine.each, key)}"
+    refused = f"{got} is refused by the rule {name_rule(machine)}{instance}"
     if refusal.reasons:
-        return f"{got} is refused: {_reasons(refusal.reasons)}.{now}"
+        return f"{refused}: whether it applies cannot be told, because {_reasons(refusal.reasons)}.{_now(refusal)}"
+    return f"{refused}: {machine.describe(refusal.rule.state)}.{_way_out(refusal, got)}{_now(refusal)}"
+
+
+def _by_protocol(refusal: Refusal, event: Event, got: str) -> str:
+    standing = refusal.standing
+    instance = _instance(refusal)
+    about = f" for {instance}" if instance else ""
+    if refusal.reasons:
+        return f"{got} is refused{about}: {_reasons(refusal.reasons)}.{_now(refusal)}"
+    if refusal.lapsed is not None:
+        late = explain_late(refusal.lapsed, refusal.now)
+        return f"{got} is too late{about}: {late}.{_way_out(refusal, got)}{_now(refusal)}"
     if not standing.symbols and not isinstance(standing, OpenStanding):
+        if instance:
+            return f"{got} is not allowed: {instance} is finished, and nothing more may happen with it.{_anew(refusal)}"
         return f"{got} is not allowed: the session is over and nothing more may happen."
     way_out = _way_out(refusal, got)
     if way_out:
-        return f"{got} is not allowed yet.{way_out}{now}"
-    return f"{got} is not allowed{_never(standing, refusal.event)}.{now}"
+        new = ", which is new" if refusal.is_new else ""
+        return f"{got} is not allowed yet{about}{new}.{way_out}{_now(refusal)}"
+    return f"{got} is not allowed{about}{_never(refusal, event)}.{_now(refusal)}"
 
 
-def _quote(word: str) -> str:
-    # A backtick inside would end the quotation, and hostile text could go on in our name.
-    inert = word.replace("`", "'")
-    return f"`{clip(inert)}`"
-
-
-def list_words(words: Iterable[str]) -> str:
-    """Words as a sentence lists them: quoted, clipped, and not too many."""
-    quoted = [_quote(word) for word in words]
-    if len(quoted) > _MOST_LISTED:
-        quoted = [*quoted[:_MOST_LISTED], f"{len(quoted) - _MOST_LISTED} more"]
-    if len(quoted) < 2:
-        return "".join(quoted)
-    return f"{', '.join(quoted[:-1])} or {quoted[-1]}"
+def _instance(refusal: Refusal) -> str:
+    """The event's instance of a sliced protocol."""
+    sliced, key = refusal.stage.stages.sliced, refusal.belongs.protocol
+    return "" if sliced is None or isinstance(key, NoKey) else name_instance(sliced.path, key)
 
 
 def _now(refusal: Refusal) -> str:
-    if isinstance(refusal.stage.standing, OpenStanding):
+    sliced = refusal.stage.stages.sliced
+    if sliced is None and isinstance(refusal.stage.standing, OpenStanding):
         return ""
-    words = refusal.stage.allowed
+    words = refusal.expected
+    instance = _instance(refusal)
+    about = f" for {instance}" if instance else ""
+    if refusal.is_full and sliced is not None and refusal.extent is not None and refusal.extent.course is not None:
+        words = refusal.stage.allowed_of(sliced.under_way(refusal.extent.course))
+        about = " for those that are known"
     options = [list_words(words)] if words else []
-    options += ["ending the session"] if refusal.stage.complete else []
-    return f" Allowed now: {' or '.join(options) or 'nothing'}."
+    options += ["ending the session"] if refusal.complete else []
+    # An instance that has not begun has no clock yet.
+    due = "" if refusal.is_new else until(refusal.standing, refusal.now, words)
+    return f" Allowed now{about}: {' or '.join(options) or 'nothing'}{due}."
+
+
+def _anew(refusal: Refusal) -> str:
+    sliced = refusal.stage.stages.sliced
+    if sliced is None:
+        return ""
+    words = refusal.stage.allowed_of(sliced.standings.start.symbols)
+    return f" With a new {quote_text(path_text(sliced.path))}, allowed is {list_words(words)}." if words else ""
 
 
 def _reasons(reasons: tuple[str, ...]) -> str:
-    shown = list(reasons[:_MOST_LISTED])
+    shown = list(reasons[:MOST_LISTED])
     if len(reasons) > len(shown):
         shown.append(f"{len(reasons) - len(shown)} more reasons")
     return "; or ".join(shown)
@@ -87,48 +123,77 @@ def _wanted(event: Event) -> Symbol:
     return Symbol(event.direction, event.label, event.partner, (), event.by is not None)
 
 
-def _way_out(refusal: Refusal, got: str) -> str:
+# -- the way out -------------------------------------------------------------------------------------------------------
+
+
+def find_way(refusal: Refusal) -> Way:
+    """The fewest steps after which the refused event is legal; none if that is not known, or never the case."""
     assert refusal.event is not None  # noqa: S101 - closing is explained elsewhere
-    stage = refusal.stage
-    way = shortest_way(stage.standing, stage.rules, _wanted(refusal.event), refusal.fits)
-    if way is None or way == NOT_DECIDED or not way:
+    standing, begun = refusal.standing, not refusal.is_new
+    sliced = refusal.stage.stages.sliced
+    if sliced is not None and isinstance(refusal.belongs.protocol, NoKey):
+        standing, begun = sliced.standings.begin(refusal.now), False  # whatever its key will be, it can be a new one
+    way = shortest_way(standing, refusal.nodes, _wanted(refusal.event), refusal.fits, refusal.now, begun=begun)
+    return () if way is None or way == NOT_DECIDED else way
+
+
+def _way_out(refusal: Refusal, got: str) -> str:
+    way = find_way(refusal)
+    if not way:
         return ""
-    return f" To make it legal, first {_steps(way)}; then {got} may follow."
+    return f" To make it legal, first {_steps(way, refusal.now)}{_same(refusal, way)}; then {got} may follow."
 
 
-def _do(symbol: Symbol) -> str:
-    """One step of a way, as something to do: the agent sends, and waits for what it receives."""
-    verb, preposition = ("send", "to") if symbol.direction == "!" else ("wait for", "from")
-    return f"{verb} {_quote(symbol.word)}" + (f" {preposition} {symbol.partner}" if symbol.partner else "")
+def _do(step: Symbol | Wait, now: Time | None) -> str:
+    """One step of a way, as something to do: the agent sends, and waits for what it receives.
+
+    Where it is known what time it is, so is the moment that has to pass.
+    """
+    if isinstance(step, Wait):
+        time = span_text(step.seconds) if now is None else f"the time until {time_text(now + step.seconds)}"
+        return f"let {time} pass without {list_words(sorted(symbol.word for symbol in step.timed))}"
+    verb, preposition = ("send", "to") if step.direction == "!" else ("wait for", "from")
+    return f"{verb} {quote_text(step.word)}" + (f" {preposition} {step.partner}" if step.partner else "")
 
 
-def _steps(way: tuple[Symbol, ...]) -> str:
-    steps = [_do(symbol) for symbol in way]
-    if len(steps) > _MOST_LISTED:
-        half = _MOST_LISTED // 2
-        steps = [*steps[:half], f"{len(steps) - _MOST_LISTED} more steps", *steps[-half:]]
+def _steps(way: Way, now: Time) -> str:
+    steps = [_do(step, None if number else now) for number, step in enumerate(way)]
+    if len(steps) > MOST_LISTED:
+        half = MOST_LISTED // 2
+        steps = [*steps[:half], f"{len(steps) - MOST_LISTED} more steps", *steps[-half:]]
     return ", then ".join(steps)
 
 
-def _never(standing: Standing, event: Event) -> str:
+def _same(refusal: Refusal, way: Way) -> str:
+    """That the steps belong to the instances of the refused event, where it has any."""
+    stages = refusal.stage.stages
+    paths: dict[Path, None] = {}
+    if stages.sliced is not None and not isinstance(refusal.belongs.protocol, NoKey):
+        paths[stages.sliced.path] = None
+    for rule, key in zip(stages.sliced_rules, refusal.belongs.rules, strict=False):
+        if not isinstance(key, NoKey):
+            paths[rule.path] = None
+    events = [step for step in way if isinstance(step, Symbol)]
+    if not paths or not events:
+        return ""
+    fields = " and ".join(quote_text(path_text(path)) for path in list(paths)[:MOST_LISTED])
+    return f"{', each' if len(way) > 1 else ''} with the same {fields}"
+
+
+def _never(refusal: Refusal, event: Event) -> str:
+    standing = refusal.standing
     machine = standing.standings.machine
     if event.label not in machine.labels:
         meant = did_you_mean(event.label, machine.labels)
-        hint = f" (did you mean {_quote(meant)}?)" if meant else ""
-        return f": this protocol has no message {_quote(event.label)}{hint}"
+        hint = f" (did you mean {quote_text(meant)}?)" if meant else ""
+        return f": this protocol has no message {quote_text(event.label)}{hint}"
     numbers = machine.by_event.get((event.direction, event.label), ())
     if not numbers:
         return ": in this protocol it goes the other way"
     partners = sorted({machine.symbols[number].partner or "" for number in numbers})
     if event.partner is not None and not {"", event.partner} & set(partners):
-        return f": in this protocol it is with {list_words(partners)}, not with {_quote(event.partner)}"
-    way = shortest_way(standing, (), _wanted(event))
-    return " now" if way == NOT_DECIDED else ": it can no longer happen in this session"
-
-
-def _closing(refusal: Refusal) -> str:
-    if refusal.rule is None:
-        return f"The session cannot end here: still owed is {list_words(refusal.stage.allowed)}."
-    owing = [node for node in refusal.stage.rules if node.owes]
-    rules = "; ".join(f"{_quote(n.machine.rule.name)} ({_quote(n.machine.text)})" for n in owing[:_MOST_LISTED])
-    return f"The session cannot end here: still owed by {rules}."
+        return f": in this protocol it is with {list_words(partners)}, not with {quote_text(event.partner)}"
+    way = shortest_way(standing, (), _wanted(event), None, refusal.now, begun=not refusal.is_new)
+    if way == NOT_DECIDED:
+        return " now"
+    return ": it can no longer happen there" if _instance(refusal) else ": it can no longer happen in this session"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from immutables import Map
 
+from accord.canonical import encode
 from accord.errors import UsageError
 from accord.machine.clocks import time_of
 from accord.machine.dues import NOTHING_DUE
@@ -25,7 +26,7 @@ from accord.monitor.holdings import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from accord.canonical import Json
     from accord.language.values import Frozen
@@ -45,15 +46,20 @@ def extent_to_json(extent: Extent) -> Json:
     """What a session holds beyond its stage."""
     body: dict[str, Json] = {"now": extent.now, "registers": holding_to_json(extent.registers)}
     if extent.course is not None:
-        body["course"] = [
+        body["course"] = _by_key(
             [frozen_to_json(key), [configuration_to_json(c) for c in standing.configurations], holding_to_json(held)]
             for key, (standing, held) in extent.course.instances.items()
-        ]
+        )
     body["slices"] = [
-        [held.called, [[frozen_to_json(key), rule_to_json(node.state)] for key, node in held.instances.items()]]
+        [held.called, _by_key([frozen_to_json(key), rule_to_json(n.state)] for key, n in held.instances.items())]
         for held in extent.slices
     ]
     return body
+
+
+def _by_key(instances: Iterable[list[Json]]) -> list[Json]:
+    """Instances in an order that does not depend on the process, so that equal sessions have equal snapshots."""
+    return [*sorted(instances, key=lambda instance: encode(instance[0]))]
 
 
 def extent_from_json(value: object, stages: Stages, standing: Standing) -> Extent:

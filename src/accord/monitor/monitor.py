@@ -131,8 +131,7 @@ class Monitor:
         at: Time | None = None,
     ) -> Verdict:
         """Something reaches the agent; `by` names the person whose step it is, `sender` the partner."""
-        bare = sender is None and by is None and at is None
-        if type(label) is str and bare and (payload is None or type(payload) is dict):
+        if type(label) is str and sender is None and by is None and at is None and (payload is None or type(payload) is dict):  # fmt: skip  # noqa: E501 - a name for it would cost as much as the step
             try:
                 word, after = self._at.receives[label]; self._trace += word; self._at = after  # fmt: skip  # noqa: E702
             except KeyError:
@@ -227,8 +226,8 @@ class Monitor:
 
     @property
     def current_state(self) -> int | str:
-        """The state the session is in, as `accord show` numbers it; a text where parts run side by side."""
-        return self._situation().standing.number
+        """The state the session is in, as `accord show` numbers it; a text where there is more to say."""
+        return self._situation().state
 
     @property
     def is_terminal(self) -> bool:

@@ -13,6 +13,7 @@ from accord.language.rules import Within
 from accord.machine import extent as extents
 from accord.machine.clocks import running
 from accord.machine.standing import TimedStanding
+from accord.machine.tables import Plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,9 +72,13 @@ def _clocks(stage: Stage, extent: Extent) -> Iterator[tuple[Time, int]]:
 
 
 def _of_standing(standing: Standing) -> Iterator[tuple[Time, int]]:
+    machine = standing.standings.machine
     if isinstance(standing, TimedStanding):
         for configuration in standing.configurations:
-            yield from running(standing.standings.machine, configuration)
+            for due, number in running(machine, configuration):
+                state = machine.states[number]
+                if isinstance(state, Plain) and state.late is not None:
+                    yield due, state.late.milliseconds
 
 
 def _damaged(what: str) -> UsageError:

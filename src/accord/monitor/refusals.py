@@ -1,7 +1,7 @@
 """What a violation is made from: where and why an event was refused.
 
 Everything in a refusal is immutable, so what a violation says is worked out when somebody asks. Most violations are
-only looked at for being one.
+only looked at for being one. A payload belongs to the caller and may change, so what depends on it is found at once.
 """
 
 from __future__ import annotations
@@ -9,18 +9,48 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from accord.errors import UsageError
+from accord.machine.slices import NO_KEY, NoKey, key_of
 from accord.monitor.verdicts import CLOSING
 
 if TYPE_CHECKING:
+    from accord.language.clauses import Path
     from accord.language.values import Frozen
+    from accord.machine.clocks import Time
     from accord.machine.events import Event
-    from accord.machine.extent import Missed
+    from accord.machine.extent import Extent, Missed
     from accord.machine.paths import Fits
+    from accord.machine.rulebook import RuleNodes
     from accord.machine.rules import RuleNode
     from accord.machine.stages import Stage
     from accord.machine.standing import Standing
 
-__all__ = ["Refusal"]
+__all__ = ["NOWHERE", "Belonging", "Refusal", "belonging"]
+
+
+@dataclass(frozen=True, slots=True)
+class Belonging:
+    """The keys of an event: that for a sliced protocol, and that for each sliced rule."""
+
+    protocol: Frozen | NoKey = NO_KEY
+    rules: tuple[Frozen | NoKey, ...] = ()
+
+
+NOWHERE = Belonging()
+
+
+def belonging(stage: Stage, event: Event) -> Belonging:
+    """To which instances an event belongs."""
+    stages = stage.stages
+
+    def key(path: Path) -> Frozen | NoKey:
+        try:
+            return key_of(path, event.direction, event.payload)
+        except UsageError:  # no JSON, which whoever has to look at it complains about
+            return NO_KEY
+
+    protocol = NO_KEY if stages.sliced is None else key(stages.sliced.path)
+    return Belonging(protocol, tuple([key(rule.path) for rule in stages.sliced_rules]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +59,9 @@ class Refusal:
 
     `event` is `None` for closing and for time that passes; `rule` is the rule that refused, `None` if the protocol did;
     `reasons` say why, where the label was right and the data was not; `fits` says which patterns of the rules the event
-    fitted. Where a contract has slices or deadlines, `words` were legal, `instance` is where the event's instance of a
-    sliced protocol stood, `keys` are those of the instances it is about, `missed` is what was due before, and `instead`
-    is what happened if it was no event.
+    fitted. Where a contract has slices or deadlines, `extent` is what the session held, `belongs` says to which
+    instances the event belonged, `missed` is what was due before, `lapsed` is until when the event would have been in
+    time, and `instead` is what happened if it was no event.
     """
 
     stage: Stage
@@ -39,21 +69,62 @@ class Refusal:
     reasons: tuple[str, ...] = ()
     rule: RuleNode | None = None
     fits: Fits | None = None
-    words: tuple[str, ...] | None = None
-    instance: Standing | None = None
-    keys: tuple[Frozen, ...] = ()
+    extent: Extent | None = None
+    belongs: Belonging = NOWHERE
     missed: tuple[Missed, ...] = ()
+    lapsed: Time | None = None
     instead: str = CLOSING
 
     @property
+    def now(self) -> Time:
+        """What time it was."""
+        return 0 if self.extent is None or self.extent.now is None else self.extent.now
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the event would have begun an instance of a sliced protocol."""
+        course = self.extent.course if self.extent else None
+        key = self.belongs.protocol
+        return course is not None and not isinstance(key, NoKey) and key not in course.instances
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it would have begun an instance too many."""
+        course = self.extent.course if self.extent else None
+        most = self.stage.standing.standings.limits.instances
+        return self.is_new and course is not None and len(course.instances) >= most
+
+    @property
     def standing(self) -> Standing:
-        """Where the protocol stood, or its instance."""
-        return self.stage.standing if self.instance is None else self.instance
+        """Where the protocol stood, or the event's instance of it."""
+        sliced, key = self.stage.stages.sliced, self.belongs.protocol
+        if sliced is None or isinstance(key, NoKey) or self.extent is None or self.extent.course is None:
+            return self.stage.standing
+        return sliced.instance(self.extent.course, key, self.now)[0]
+
+    @property
+    def nodes(self) -> RuleNodes:
+        """The state of each rule; of a sliced one, that of the event's instance, or of a new one if it has none."""
+        nodes = list(self.stage.rules)
+        stages = self.stage.stages
+        slices = self.extent.slices if self.extent else ()
+        for number, held, key in zip(stages.book.sliced, slices, self.belongs.rules, strict=False):
+            node = nodes[number] if isinstance(key, NoKey) else held.instances.get(key, nodes[number])
+            nodes[number] = node.machine.node(node.state._replace(called=held.called))
+        return tuple(nodes)
 
     @property
     def expected(self) -> tuple[str, ...]:
-        """The words that were legal, sorted."""
-        return self.stage.allowed if self.words is None else self.words
+        """The words that were legal, sorted; of a sliced protocol those of the event's instance."""
+        sliced, course = self.stage.stages.sliced, self.extent.course if self.extent else None
+        if sliced is None or course is None:
+            return self.stage.allowed
+        return self.stage.allowed_of(sliced.symbols(course, self.belongs.protocol))
+
+    @property
+    def complete(self) -> bool:
+        """Whether the session could have ended."""
+        return self.stage.complete and not (self.extent is not None and self.extent.owes)
 
     @property
     def got(self) -> str:

@@ -38,7 +38,6 @@ __all__ = [
     "Situation",
     "Status",
     "begin",
-    "by_rule",
     "close",
     "is_over",
     "place_at",
@@ -97,6 +96,14 @@ class Situation(NamedTuple):
     def rules(self) -> RuleNodes:
         """The state of each rule; those of a sliced one are elsewhere."""
         return self.stage.rules
+
+    @property
+    def state(self) -> int | str:
+        """Where it stands, as a number or in words."""
+        if isinstance(self.holding, Extent) and self.holding.course is not None:
+            count = len(self.holding.course.instances)
+            return "1 instance" if count == 1 else f"{count} instances"
+        return self.standing.number
 
     @property
     def complete(self) -> bool:
@@ -168,7 +175,7 @@ def step(situation: Situation, event: Event, mode: Mode, position: int | None = 
     book = stage.stages.book
     nodes = book.advance(stage.rules, event)
     if isinstance(nodes, int):
-        return refuse(situation, by_rule(stage, nodes, event), mode, position)
+        return refuse(situation, _by_rule(stage, nodes, event), mode, position)
     after = stage.stages.at(taken.standing, nodes)
     if taken.plain and partner is None:
         stage.remember(direction, label, after)
@@ -182,8 +189,8 @@ def refused_for_good(situation: Situation) -> Blocked:
     return HALTED if status(situation) == "violated" else CLOSED
 
 
-def by_rule(stage: Stage, number: int, event: Event) -> Refusal:
-    """The refusal of an event by a rule that is not sliced."""
+def _by_rule(stage: Stage, number: int, event: Event) -> Refusal:
+    """The refusal of an event by a rule."""
     book, rule = stage.stages.book, stage.rules[number]
     fits = book.fits(stage.rules, event)
     return Refusal(stage, event.bare, rule.machine.why_undecided(fits[number], event.payload), rule, fits)

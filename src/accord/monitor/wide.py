@@ -8,7 +8,6 @@ rules.
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 from accord.errors import UsageError
@@ -16,10 +15,10 @@ from accord.machine import extent as extents
 from accord.machine.configurations import TooManyConfigurationsError
 from accord.machine.extent import Extent, pass_time
 from accord.machine.slices import NO_KEY, Course, NoKey, RuleSlice, key_of
-from accord.machine.standing import OpenStanding
+from accord.machine.standing import OpenStanding, TimedStanding
 from accord.machine.taking import Refused
-from accord.monitor.refusals import Refusal
-from accord.monitor.step import HALTED, Aside, Situation, by_rule, is_over, refuse, refused_for_good, take_within_limits
+from accord.monitor.refusals import NOWHERE, Refusal, belonging
+from accord.monitor.step import HALTED, Aside, Situation, is_over, refuse, refused_for_good, take_within_limits
 from accord.monitor.verdicts import CLOSING, OK, TICKING, UNRECOGNIZED, Unrecognized, Violation
 
 if TYPE_CHECKING:
@@ -28,16 +27,14 @@ if TYPE_CHECKING:
     from accord.machine.events import Event
     from accord.machine.extent import Missed
     from accord.machine.rulebook import RuleNodes
-    from accord.machine.slices import SlicedRule
-    from accord.machine.stages import Stage
     from accord.machine.standing import Standing
+    from accord.machine.tables import Symbol
+    from accord.machine.taking import Holding
+    from accord.monitor.refusals import Belonging
     from accord.monitor.step import Mode
     from accord.monitor.verdicts import Verdict
 
 __all__ = ["check_time", "close", "next_due", "step", "tick"]
-
-# How many instances a violation names.
-_MOST_KEYS = 8
 
 
 def check_time(situation: Situation, at: Time | None) -> Time:
@@ -63,6 +60,8 @@ def _extent(situation: Situation) -> Extent:
 
 def _later(situation: Situation, at: Time) -> tuple[Situation, list[Missed]]:
     """The session when time has passed."""
+    if not situation.stage.stages.is_timed:
+        return situation, []
     stage, held, missed = pass_time(situation.stage, _extent(situation), at)
     place = situation.place
     return Situation(Aside(stage, place.phase) if isinstance(place, Aside) else stage, held), missed
@@ -70,52 +69,68 @@ def _later(situation: Situation, at: Time) -> tuple[Situation, list[Missed]]:
 
 def step(situation: Situation, event: Event, mode: Mode, position: int | None) -> tuple[Situation, Verdict]:
     """Where a session is after an event, and the verdict on it."""
-    event = event._replace(at=check_time(situation, event.at))
+    at = check_time(situation, event.at)
+    if at != event.at:
+        event = event._replace(at=at)
     if is_over(situation.place):
         return situation, refused_for_good(situation)
     try:
         here, missed = _later(situation, event.time)
     except TooManyConfigurationsError as error:
-        return refuse(situation, Refusal(situation.stage, event.bare, (str(error),)), mode, position)
+        refusal = Refusal(situation.stage, event.bare, (str(error),), extent=_extent(situation))
+        return refuse(situation, refusal, mode, position)
     stage, held = here.stage, _extent(here)
     if missed:
-        return refuse(here, _overdue(stage, event.word, missed, _words(here, event)), mode, position)
+        return refuse(here, _overdue(here, event.word, missed, belonging(stage, event)), mode, position)
     if event.label == UNRECOGNIZED and not _is_named(here, event):
         told: Literal["send", "receive"] = "send" if event.direction == "!" else "receive"
         return here._replace(place=Aside(stage, "puzzled")), Unrecognized(here.allowed, told)
     after = _by_protocol(here, event)
     if isinstance(after, Refusal):
-        return refuse(here, after, mode, position)
-    standing, held = after
+        return refuse(here, replace(after, lapsed=_lapsed(situation, event)), mode, position)
+    standing, registers, course = after
     rules = _by_rules(here, event)
     if isinstance(rules, Refusal):
         return refuse(here, rules, mode, position)
     nodes, slices = rules
-    return Situation(stage.stages.at(standing, nodes), replace(held, slices=slices)), OK
+    return Situation(stage.stages.at(standing, nodes), Extent(registers, held.now, course, slices)), OK
 
 
-def _by_protocol(here: Situation, event: Event) -> tuple[Standing, Extent] | Refusal:
+def _by_protocol(here: Situation, event: Event) -> tuple[Standing, Holding, Course | None] | Refusal:
     """Standing and what is held after the protocol has taken the event."""
     stage, held = here.stage, _extent(here)
     sliced = stage.stages.sliced
     if sliced is None or held.course is None:
         taken = take_within_limits(stage.standing, held.registers, event)
         if isinstance(taken, Refused):
-            return Refusal(stage, event.bare, taken.reasons)
-        return taken.standing, replace(held, registers=taken.holding)
+            return Refusal(stage, event.bare, taken.reasons, extent=held, belongs=belonging(stage, event))
+        return taken.standing, taken.holding, None
     if sliced.ignores(event.label):
-        return stage.standing, held
+        return stage.standing, held.registers, held.course
     key = key_of(sliced.path, event.direction, event.payload)
     try:
         course = sliced.react(held.course, key, event)
     except TooManyConfigurationsError as error:
         course = Refused((str(error),))
     if isinstance(course, Course):
-        return stage.standing, replace(held, course=course)
-    instance = None if isinstance(key, NoKey) else sliced.instance(held.course, key, event.time)[0]
-    keys = () if isinstance(key, NoKey) else (key,)
-    words = _words(here, event)
-    return Refusal(stage, event.bare, course.reasons, words=words, instance=instance, keys=keys)
+        return stage.standing, held.registers, course
+    return Refusal(stage, event.bare, course.reasons, extent=held, belongs=belonging(stage, event))
+
+
+def _lapsed(before: Situation, event: Event) -> Time | None:
+    """Until when an event would have been in time, if it was this attempt that let the time pass."""
+    stage, held = before.stage, _extent(before)
+    standing: Standing | None = stage.standing
+    sliced, key = stage.stages.sliced, _key(before, event)
+    if sliced is not None and held.course is not None:
+        known = None if isinstance(key, NoKey) else held.course.instances.get(key)
+        standing = None if known is None else known[0]
+    if not isinstance(standing, TimedStanding):
+        return None
+    for due, timed in standing.deadlines:
+        if due < event.time and any(_could_be(symbol, event) for symbol in timed):
+            return due
+    return None
 
 
 def _by_rules(here: Situation, event: Event) -> tuple[RuleNodes, tuple[RuleSlice, ...]] | Refusal:
@@ -130,28 +145,24 @@ def _by_rules(here: Situation, event: Event) -> tuple[RuleNodes, tuple[RuleSlice
             break
         after = rule.react(slices[place], event)
         if isinstance(after, Refused):
-            return replace(_by_instance(rule, slices[place], stage, event, after), words=_words(here, event))
+            return _by_rule(here, book.sliced[place], event, after.reasons)
         slices[place] = after
     if isinstance(nodes, int):
-        return replace(by_rule(stage, nodes, event), words=_words(here, event))
+        return _by_rule(here, nodes, event, ())
     return nodes, tuple(slices)
 
 
-def _by_instance(rule: SlicedRule, held: RuleSlice, stage: Stage, event: Event, refused: Refused) -> Refusal:
-    key = key_of(rule.path, event.direction, event.payload)
-    if isinstance(key, NoKey):
-        return Refusal(stage, event.bare, refused.reasons, rule.machine.start)
-    node = held.instances.get(key, rule.machine.start)
-    return Refusal(stage, event.bare, refused.reasons, node, keys=(key,))
-
-
-def _words(here: Situation, event: Event) -> tuple[str, ...]:
-    """The words that are legal: of a sliced protocol those of the instance that the event belongs to."""
+def _by_rule(here: Situation, number: int, event: Event, reasons: tuple[str, ...]) -> Refusal:
+    """The refusal of an event by a rule, or by its instance of one."""
     stage, held = here.stage, _extent(here)
-    sliced = stage.stages.sliced
-    if sliced is None or held.course is None:
-        return stage.allowed
-    return stage.allowed_of(sliced.symbols(held.course, _key(here, event)))
+    book = stage.stages.book
+    fits = book.fits(stage.rules, event)
+    for place, rule in enumerate(stage.stages.sliced_rules):
+        if event.label in rule.machine.by_label:
+            fits[book.sliced[place]] = rule.machine.outcomes(held.slices[place].called, event)
+    refusal = Refusal(stage, event.bare, reasons, None, fits, held, belonging(stage, event))
+    node = refusal.nodes[number]
+    return replace(refusal, rule=node, reasons=reasons or node.machine.why_undecided(fits[number], event.payload))
 
 
 def _key(here: Situation, event: Event) -> Frozen | NoKey:
@@ -171,21 +182,19 @@ def _is_named(here: Situation, event: Event) -> bool:
         return False
     else:
         symbols = frozenset(stage.standing.symbols)
-    return any(
-        (symbol.direction, symbol.label) == (event.direction, event.label)
-        and (event.partner is None or symbol.partner in {None, event.partner})
-        for symbol in symbols
-    )
+    return any(_could_be(symbol, event) for symbol in symbols)
 
 
-def _overdue(stage: Stage, got: str, missed: list[Missed], words: tuple[str, ...]) -> Refusal:
-    rule = stage.rules[missed[0].rule]
-    return Refusal(stage, None, rule=rule, words=words, missed=tuple(missed), instead=got)
+def _could_be(symbol: Symbol, event: Event) -> bool:
+    """Whether an event, its data left aside, can be this symbol."""
+    same = (symbol.direction, symbol.label) == (event.direction, event.label)
+    return same and (event.partner is None or symbol.partner in {None, event.partner})
 
 
-def _beyond_limits(situation: Situation, error: TooManyConfigurationsError, got: str) -> Refusal:
-    """Where time cannot pass within the limits."""
-    return Refusal(situation.stage, None, (str(error),), words=situation.allowed, instead=got)
+def _overdue(here: Situation, got: str, missed: list[Missed], belongs: Belonging = NOWHERE) -> Refusal:
+    rule = here.stage.rules[missed[0].rule]
+    held = _extent(here)
+    return Refusal(here.stage, None, rule=rule, extent=held, belongs=belongs, missed=tuple(missed), instead=got)
 
 
 def tick(situation: Situation, mode: Mode, position: int | None, at: Time | None) -> tuple[Situation, Verdict]:
@@ -196,10 +205,14 @@ def tick(situation: Situation, mode: Mode, position: int | None, at: Time | None
     try:
         here, missed = _later(situation, at)
     except TooManyConfigurationsError as error:
-        return refuse(situation, _beyond_limits(situation, error, TICKING), mode, position)
+        return refuse(situation, _too_much(situation, TICKING, error), mode, position)
     if missed:
-        return refuse(here, _overdue(here.stage, TICKING, missed, here.allowed), mode, position)
+        return refuse(here, _overdue(here, TICKING, missed), mode, position)
     return here, OK
+
+
+def _too_much(situation: Situation, instead: str, error: TooManyConfigurationsError) -> Refusal:
+    return Refusal(situation.stage, None, (str(error),), extent=_extent(situation), instead=instead)
 
 
 def close(situation: Situation, position: int | None, at: Time | None) -> tuple[Situation, Verdict]:
@@ -210,16 +223,14 @@ def close(situation: Situation, position: int | None, at: Time | None) -> tuple[
         return situation, HALTED
     if is_over(place) and held.now is not None:
         at = held.now  # closing again gives the same answer
+    # What was late is dropped, so asking again would find nothing: only the time is kept.
+    late = Situation(Aside(situation.stage, "incomplete"), held._replace(now=at))
     try:
         here, missed = _later(situation, at)
     except TooManyConfigurationsError as error:
-        # Asking again comes to the same time and so to the same answer.
-        stuck = Situation(Aside(situation.stage, "incomplete"), replace(held, now=at))
-        return stuck, Violation.of(_beyond_limits(situation, error, CLOSING), position)
+        return late, Violation.of(_too_much(situation, CLOSING, error), position)
     if missed:
-        # What was late is dropped, so asking again would find nothing: only the time is kept.
-        late = Situation(Aside(situation.stage, "incomplete"), replace(held, now=at))
-        return late, Violation.of(_overdue(here.stage, CLOSING, missed, here.allowed), position)
+        return late, Violation.of(_overdue(here, CLOSING, missed), position)
     if isinstance(place, Aside) and place.phase in {"puzzled", "unrecognised"}:
         return here._replace(place=Aside(here.stage, "unrecognised")), Unrecognized(here.allowed, "receive")
     if here.complete:
@@ -230,19 +241,12 @@ def close(situation: Situation, position: int | None, at: Time | None) -> tuple[
 def _owed(here: Situation) -> Refusal:
     """What does not let the session end: the protocol, or the first rule that owes something."""
     stage, held = here.stage, _extent(here)
-    if not stage.standing.complete:
-        return Refusal(stage, None, words=here.allowed)
-    if held.course is not None and held.course.owing:
-        unfinished = (key for key, (standing, _) in held.course.instances.items() if not standing.complete)
-        return Refusal(stage, None, words=here.allowed, keys=tuple(islice(unfinished, _MOST_KEYS)))
+    if not stage.standing.complete or (held.course is not None and held.course.owing):
+        return Refusal(stage, None, extent=held)
+    sliced = stage.stages.book.sliced
     for number, node in enumerate(stage.rules):
-        if number in stage.stages.book.sliced:
-            instances = held.slices[stage.stages.book.sliced.index(number)].instances
-            keys = tuple(islice((key for key, instance in instances.items() if instance.owes), _MOST_KEYS))
-            if keys:
-                return Refusal(stage, None, rule=node, words=here.allowed, keys=keys)
-        elif node.owes:
-            return Refusal(stage, None, rule=node, words=here.allowed)
+        if held.slices[sliced.index(number)].owing if number in sliced else node.owes:
+            return Refusal(stage, None, rule=node, extent=held)
     raise AssertionError("a session that is not complete owes something")
 
 

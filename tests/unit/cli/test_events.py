@@ -5,7 +5,8 @@ import io
 import pytest
 
 from accord.cli import events
-from accord.cli.events import Close, events_in_arguments, events_in_stream, read_one
+from accord.cli.events import events_in_arguments, events_in_stream, read_one
+from accord.cli.happenings import Close, Tick
 from accord.errors import UsageError
 from accord.machine.events import Event
 
@@ -210,3 +211,94 @@ def test_bytes_that_are_no_text():
 
 def test_a_byte_order_mark_is_passed_over():
     assert stream("\ufeff!a") == [Event("!", "a")]
+
+
+class TestTimes:
+    def test_a_time_belongs_to_the_event_behind_it(self):
+        assert arguments('@12.5 !a {"x": 1} by ana @20 tick ?b', "@-3", "end") == [
+            Event("!", "a", None, {"x": 1}, "ana", 12.5),
+            Tick(20),
+            Event("?", "b"),
+            Close(-3),
+        ]
+        assert arguments("!a{}@5 !b") == [Event("!", "a"), Event("!", "b", at=5)]
+
+    def test_whole_numbers_stay_whole(self):
+        at = [event.at for event in arguments("@5 !a @5.0 !a @1e2 !a")]
+        assert (at, [type(time) for time in at]) == ([5, 5, 100], [int, float, float])
+
+    def test_labels_and_people_may_begin_with_the_sign(self):
+        assert arguments('!"@5" ?ok by @ana') == [Event("!", "@5"), Event("?", "ok", None, {}, "@ana")]
+
+    @pytest.mark.parametrize(
+        ("text", "complaint"),
+        [
+            ("@5", "behind `@5` stands what happens then"),
+            ("@5 @6 !a", "behind `@5` stands what happens then"),
+            ("!a @5", "one event at a time|behind `@5` stands what happens"),
+            ("@ !a", "`` is no time"),
+            ("@x !a", "`x` is no time; a time is a number of seconds"),
+            ("@1e999 !a", "no time that a clock can show"),
+            ("@nan !a", "`nan` is no time"),
+            ("@+5 !a", "is no time"),
+            ("@1_000 !a", "is no time"),
+            ("@٣ !a", "is no time"),
+            ("@" + "9" * 5000 + " !a", "is no time"),
+            ("@5!a", "stands apart"),
+            ('@5 {"a": 1}', "an event is written"),
+            ("tick", "`tick` needs the time in front of it"),
+            ("@5 tick {}", "an event is written"),
+            ("@5 by", "the name of a person"),
+        ],
+    )
+    def test_what_is_no_time(self, text, complaint):
+        with pytest.raises(UsageError, match=complaint):
+            arguments(text)
+        with pytest.raises(ValueError, match=complaint):
+            read_one(text)
+
+    def test_json_lines(self):
+        lines = [
+            '{"send": "a", "at": 1}',
+            '{"receive": "b", "at": 2.5}',
+            '{"event": "@3 !c"}',
+            '{"event": "!d", "at": 4, "payload": {"x": 1}}',
+            '{"tick": 5}',
+            '{"event": "@7 tick"}',
+            '{"close": true, "at": 8}',
+            '{"event": "end", "at": 9}',
+        ]
+        assert stream("\n".join(lines)) == [
+            Event("!", "a", at=1),
+            Event("?", "b", at=2.5),
+            Event("!", "c", at=3),
+            Event("!", "d", None, {"x": 1}, at=4),
+            Tick(5),
+            Tick(7),
+            Close(8),
+            Close(9),
+        ]
+
+    @pytest.mark.parametrize(
+        ("line", "complaint"),
+        [
+            ('{"event": "@3 !c", "at": 4}', "the time is given twice"),
+            ('{"tick": 3, "at": 4}', "the time is given twice"),
+            ('{"tick": true}', "Expected"),
+            ('{"tick": "3"}', "Expected"),
+            ('{"send": "a", "at": "3"}', "Expected"),
+            ('{"send": "a", "at": true}', "Expected"),
+            ('{"send": "a", "at": 1e999}', "line 1"),
+            ('{"tick": 3, "payload": {}}', "`tick` has no"),
+            ('{"tick": 3, "send": "a"}', "exactly one of"),
+            ('{"at": 3}', "exactly one of"),
+        ],
+    )
+    def test_json_lines_that_are_wrong(self, line, complaint):
+        with pytest.raises(UsageError, match=complaint):
+            stream(line)
+
+    def test_a_time_is_not_torn_from_its_event_in_a_long_line(self, monkeypatch):
+        monkeypatch.setattr(events, "_PIECE", 7)
+        text = " ".join(f'@{n} !a{n} {{"x": {n}}}' for n in range(40))
+        assert stream(text) == [Event("!", f"a{n}", None, {"x": n}, at=n) for n in range(40)]

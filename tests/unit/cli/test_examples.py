@@ -1,13 +1,15 @@
-"""The examples are in order, and the payment contract does what its comments say."""
+"""The examples are in order, and the contracts about payments and support do what their comments say."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 PAYMENT = EXAMPLES / "payment" / "payment.accord"
+SUPPORT = EXAMPLES / "support" / "support.accord"
 
 QUOTE = '!AskQuote ?Quote {"total": 250, "currency": "EUR"}'
 APPROVAL = "!AskApproval ?Approval by ana"
@@ -59,6 +61,70 @@ def test_a_payment_that_keeps_the_contract(accord, events):
 )
 def test_a_payment_that_breaks_it(accord, events, complaint):
     result = accord("replay", PAYMENT, *events)
+    assert result.exit_code == 1
+    *_, violation, explanation, _ = result.stdout.splitlines()
+    assert "VIOLATION" in violation
+    assert complaint in explanation
+
+
+HOUR = 3600
+
+
+def ticket(hours, word, number=1, **fields):
+    label, _, by = word.partition(" by ")
+    payload = json.dumps({"ticket_id": f"t-{number}", **fields})
+    return f"@{hours * HOUR} {label} {payload}" + (f" by {by}" if by else "")
+
+
+OPENED = ticket(0, "?Opened")
+ASKED = ticket(1, "!AskRefund", amount=40)
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        (OPENED, ticket(4, "!Reply"), ticket(76, "?Solved")),
+        (OPENED, ticket(4, "!Reply"), ticket(76.5, "!Close")),
+        (OPENED, ASKED, ticket(25, "?Approved by ana"), ticket(30, "!Refund", amount=40), ticket(30, "!Close")),
+        (OPENED, ASKED, ticket(26, "!Escalate"), ticket(90, "?Denied by bob"), ticket(90, "!Close")),
+        (OPENED, ticket(1, "?Opened", 2), ticket(2, "!Close"), ticket(5, "!Close", 2)),
+        (OPENED, ticket(1, "!LookUp"), "@4000 !Log", ticket(2, "!Close")),
+    ],
+)
+def test_tickets_that_keep_the_contract(accord, events):
+    result = accord("replay", SUPPORT, *events, f"@{1000 * HOUR} end")
+    assert result.exit_code == 0, result.stdout
+    assert "complete" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("events", "complaint"),
+    [
+        ((OPENED, f"@{4 * HOUR + 1} tick"), 'is overdue for `ticket_id "t-1"`: it was due until 14400'),
+        ((OPENED, ticket(5, "?Opened", 2)), "`?Opened` itself was not judged"),
+        ((OPENED, ticket(1, "!Refund", amount=1)), "send `!AskRefund(amount as asked)`, then wait for `?Approved by"),
+        ((OPENED, ASKED, ticket(2, "?Approved")), "only a person can make this step"),
+        ((OPENED, ASKED, ticket(26, "?Approved by ana")), 'too late for `ticket_id "t-1"`: it was due until 90000'),
+        ((OPENED, ASKED, ticket(2, "?Approved by ana"), ticket(3, "!Refund", amount=41)), "the register holds 40"),
+        ((OPENED, ticket(1, "!Close"), ticket(2, "!Reply")), '`ticket_id "t-1"` is finished'),
+        ((OPENED, ticket(1, "!Close"), ticket(2, "?Opened")), '`ticket_id "t-1"` is finished'),
+        ((OPENED, ticket(1, "!Reply", 2)), '`ticket_id "t-2"`, which is new'),
+        ((OPENED, "@1 !Close"), "the field `ticket_id`, which says what it is about, is missing"),
+        ((OPENED, ticket(1, "!Reply"), "@4000 end"), "1 instance is not finished. Still owed is `?Answer` or"),
+        (
+            (
+                OPENED,
+                *[
+                    ticket(1, word, amount=1)
+                    for word in ("!AskRefund", "?Approved by ana", "!Refund") * 3
+                ],
+            ),
+            "refused by the rule `two refunds a ticket`",
+        ),
+    ],
+)  # fmt: skip
+def test_tickets_that_break_it(accord, events, complaint):
+    result = accord("replay", SUPPORT, *events)
     assert result.exit_code == 1
     *_, violation, explanation, _ = result.stdout.splitlines()
     assert "VIOLATION" in violation

@@ -87,7 +87,7 @@ def test_hostile_text_stays_inert(accord, command, tmp_path):
     path = tmp_path / "hostile.ledger"
     with Ledger(FileSink(path), identity=HOSTILE.replace("\ud800", "")) as ledger:
         session = RecordedMonitor(Monitor("rec X.!a.X", mode="refuse"), ledger, session=HOSTILE)
-        session.send("a", {HOSTILE: [HOSTILE]}, meta={HOSTILE: HOSTILE}, at=HOSTILE)
+        session.send("a", {HOSTILE: [HOSTILE]}, meta={HOSTILE: HOSTILE})
         session.send(HOSTILE)
         session.receive("b", by=HOSTILE)
         with pytest.raises(UsageError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 
@@ -182,6 +183,41 @@ def test_being_asked_on_a_terminal(command, write):
         assert process.wait(30) == 0
     os.close(ours)
     assert "?Approval by ana is ok" in out.decode()
+
+
+@pytest.mark.parametrize("width", [60, 100])
+def test_times_and_instances_on_a_terminal(command, write, width):
+    contract = "protocol P = each id: !Ask.?Yes within 24h else end\n"
+    contract += 'rule "r" { each id: within 1h after Ask require Yes }'
+    ours, theirs = pty.openpty()
+    prepared = command("step", write(contract), NO_COLOR="1", COLUMNS=str(width), LINES="60")
+    hostile = "\\u001b[2J\\u202e" + "x" * 200
+    with subprocess.Popen(**prepared, stdin=theirs, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        out = b""
+        for prompt, line in (
+            (b"step> ", b"1\n"),
+            (b"goes by it): ", f'"{hostile}"\n'.encode()),
+            (b"told yet): ", b"5\n"),
+            (b"step> ", b'!Ask {"id": 2}\n'),
+            (b"(in 1h)): ", b"+10m\n"),
+            (b"step> ", b"tick +2h\n"),
+            (b"step> ", b"undo\n"),
+            (b"step> ", b"\x04"),
+        ):
+            while not out.endswith(prompt):
+                out += os.read(ours, 65536)
+            os.write(ours, line)
+            out += b"|"
+        assert process.wait(30) == 0
+    os.close(ours)
+    text = out.decode()
+    assert "took back @7805 tick" in text
+    assert "\u202e" not in text
+    # What is typed and asked goes over the edge; what is shown does not.
+    shown = [line for line in text.splitlines() if "|" not in line and not line.startswith("   id (")]
+    assert max(len(re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line)) for line in shown) <= width
+    assert "overdue" in text
 
 
 def test_the_booking_demo(command):

@@ -92,7 +92,8 @@ def test_json_lines(accord, write):
     assert [line.get("position") for line in lines] == [0, 1, 2, 3, None]
     assert lines[2]["expected"] == ["?No", "?Yes"]
     assert lines[2]["explanation"].startswith("`!Sorry` is not allowed yet")
-    assert lines[4] == {"status": "violated", "events": 4, "violations": 1, "owed": [], "owed_by_rules": []}
+    end = {"status": "violated", "events": 4, "violations": 1, "owed": [], "owed_by_rules": [], "next_due": None}
+    assert lines[4] == end
 
 
 PAY = """
@@ -158,6 +159,7 @@ def test_rules_are_owed(accord, write):
         "violations": 1,
         "owed": ["?Approval by human"],
         "owed_by_rules": ["file it"],
+        "next_due": None,
     }
 
 
@@ -228,4 +230,127 @@ def test_a_long_input_is_not_kept(accord, write):
         "violations": 0,
         "owed": [],
         "owed_by_rules": [],
+        "next_due": None,
     }
+
+
+TIMED = "protocol A = !Ask.?{Yes, No.end} within 24h else !Remind.!Go.end"
+SLICED = """
+protocol Order = each order_id: !create.?paid within 1h else !remind.!ship.end
+rule "in time" { each order_id: within 30m after create require paid }
+"""
+
+
+class TestTime:
+    def test_events_with_their_times(self, accord, write):
+        result = accord("replay", write(TIMED), "@2 !Ask @90000 tick", "@90001 !Remind")
+        assert (result.exit_code, result.stderr) == (0, "")
+        assert result.stdout.splitlines() == [
+            "   1  @2        !Ask     ok",
+            "      @90000    tick     ok",
+            "   2  @90001    !Remind  ok",
+            "running after 2 events; still owed: !Go",
+        ]
+
+    def test_what_is_due_next(self, accord, write):
+        result = accord("replay", write(TIMED), "@2 !Ask")
+        assert result.stdout.splitlines()[-1] == (
+            "running after 1 event; still owed: ?No or ?Yes; next due: 86402 (in 24h)"
+        )
+
+    def test_a_deadline_that_runs_from_the_start(self, accord, write):
+        path = write("?a within 5s else end")
+        assert "next due: 15 (in 4s)" in accord("replay", path, "--at", "10", "@11 tick").stdout
+        assert "next due: 16 (in 5s)" in accord("replay", path, "@11 tick").stdout
+        assert accord("replay", path, "--at", "10", "@16 ?a").exit_code == 1
+
+    def test_a_violation_by_time_alone(self, accord, write):
+        result = accord("replay", write('rule "r" { within 5s after a require b }'), "@0 !a @6 tick @7 !c")
+        assert result.exit_code == 1
+        assert "      @6        tick  VIOLATION" in result.stdout
+        assert "is overdue: it was due until 5, and it is 6, 1s later" in result.stdout
+        assert "   2  @7        !c    blocked" in result.stdout
+        assert result.stdout.endswith("violated after 2 events\n")
+
+    def test_json(self, accord, write):
+        told = '{"send": "Ask", "at": 2}\n{"tick": 3.5}\n{"receive": "Yes", "at": 4}'
+        lines = accord("replay", write(TIMED), "--json", input=told).stdout.splitlines()
+        assert [json.loads(line) for line in lines] == [
+            {"position": 0, "event": "!Ask", "at": 2, "verdict": "ok"},
+            {"position": 1, "event": "tick", "at": 3.5, "verdict": "ok"},
+            {"position": 1, "event": "?Yes", "at": 4, "verdict": "ok"},
+            {
+                "status": "running",
+                "events": 2,
+                "violations": 0,
+                "owed": ["!Go"],
+                "owed_by_rules": [],
+                "next_due": None,
+            },
+        ]
+
+    @pytest.mark.parametrize("event", ["!Ask", "end"])
+    def test_an_event_without_its_time(self, accord, write, event):
+        result = accord("replay", write(TIMED), "@1 !Ask", event)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert f"`{event}`: the contract uses time, so everything says when it happens: `@12.5" in result.stderr
+
+    def test_a_line_without_its_time(self, accord, write):
+        result = accord("replay", write(TIMED), input='@1 !Ask\n{"receive": "Yes"}\n')
+        assert (result.exit_code, result.stdout) == (2, "   1  @1        !Ask     ok\n")
+        assert 'error: line 2: the contract uses time, so everything says when it happens: `@12.5 ?Yes`, or "at"' in (
+            result.stderr
+        )
+
+    def test_time_that_goes_back(self, accord, write):
+        result = accord("replay", write(TIMED), "@5 !Ask @4 ?Yes")
+        assert result.exit_code == 2
+        assert "`@4 ?Yes`: time does not go back" in result.stderr
+
+    @pytest.mark.parametrize("at", ["x", "", "1e999", "nan"])
+    def test_a_start_that_is_no_time(self, accord, write, at):
+        result = accord("replay", write(TIMED), "--at", at, "@5 !Ask")
+        assert result.exit_code == 2
+        assert "--at: " in result.stderr
+
+    def test_a_contract_without_time_takes_times(self, accord, write):
+        result = accord("replay", write(ASK), "--at", "3", "@9 !Ask @5 tick @4 ?Yes")
+        assert result.exit_code == 0
+        assert "   1  @9        !Ask    ok" in result.stdout
+
+
+class TestSlices:
+    def test_what_is_not_finished(self, accord, write):
+        events = [f'@{n} !create {{"order_id": "o-{n}"}}' for n in range(10)]
+        result = accord("replay", write(SLICED), *events, '@20 ?paid {"order_id": "o-3"}')
+        assert result.exit_code == 0
+        assert result.stdout.splitlines()[-1] == (
+            "running after 11 events; still owed: !ship or ?paid; "
+            'not finished: order_id "o-0", "o-1", "o-2", "o-3", "o-4", "o-5", "o-6", "o-7" and 2 more; '
+            'still owed by rule "in time" (9 instances); next due: 1800 (in 29m 40s)'
+        )
+
+    def test_json(self, accord, write):
+        events = ['@1 !create {"order_id": [1]}', '@2 !create {"order_id": 2}', '@3 ?paid {"order_id": 2}']
+        end = json.loads(accord("replay", write(SLICED), "--json", *events).stdout.splitlines()[-1])
+        assert end == {
+            "status": "running",
+            "events": 3,
+            "violations": 0,
+            "owed": ["!ship", "?paid"],
+            "owed_by_rules": ["in time"],
+            "next_due": 1801,
+            "unfinished": {"count": 2, "keys": [2, [1]]},
+        }
+
+    def test_all_finished(self, accord, write):
+        events = '@1 !create {"order_id": 1} @2 ?paid {"order_id": 1} @3 !ship {"order_id": 1}'
+        assert accord("replay", write(SLICED), events).stdout.endswith("complete after 3 events\n")
+
+    def test_hostile_keys(self, accord, write):
+        event = json.dumps({"send": "create", "at": 1, "payload": {"order_id": "\x1b[31m\u202e\n" + "x" * 500}})
+        result = accord("replay", write(SLICED), input=event + "\n")
+        assert result.exit_code == 0
+        assert not any(hidden in result.stdout for hidden in "\x1b\u202e")
+        assert len(result.stdout.splitlines()) == 2
+        assert max(map(len, result.stdout.splitlines())) < 250

@@ -373,3 +373,150 @@ def test_large_data_is_clipped(accord, write):
 
 def test_a_contract_with_errors(accord, write):
     assert accord("step", write("!a.X"), input="").exit_code == 1
+
+
+TIMED = "protocol A = !Ask.?{Yes, No.end} within 24h else !Remind.!Go.end"
+ORDERS = """
+protocol Order = each order_id: !create(total as t).?paid(amount == t) within 1h else !remind.!ship.end
+rule "logged" { each order_id: before ship require log(level > 1) }
+rule "hello" { at most 1 hello }
+"""
+
+
+class TestTime:
+    def test_the_time_is_asked_for(self):
+        assert prompts(stepper(TIMED), "1", "2", "?Yes", "", "!Go", "") == [
+            PROMPT,
+            "   when (seconds; nothing was told yet): ",
+            PROMPT,
+            "   when (seconds; it is 2; next due: 86402 (in 24h)): ",
+            PROMPT,
+            "   when (seconds; it is 2): ",
+            PROMPT,
+        ]
+        answer = typed(stepper(TIMED), "1", "2", "?Yes", "", "!Go", "+90s", "close", "")
+        assert [turn.event.at for turn in answer.stepper.turns] == [2, 2, 92, 92]
+        assert (answer.message, status(answer.stepper.situation)) == ("@92 end is ok", "complete")
+
+    def test_a_time_may_be_typed_with_the_event(self):
+        answer = typed(stepper(TIMED), "@5 !Ask")
+        assert (answer.message, answer.stepper.asking) == ("@5 !Ask is ok", None)
+
+    @pytest.mark.parametrize(
+        "lines", [["tick 86406"], ["tick", "86406"], ["tick +25h"], ["tick", "+25h"], ["TICK +25h"]]
+    )
+    def test_time_passes(self, lines):
+        answer = typed(stepper(TIMED), "@5 !Ask", *lines)
+        assert words(answer.stepper.situation) == ["!Remind"]
+        assert answer.message.endswith("tick is ok")
+        answer = typed(answer.stepper, "undo")
+        assert answer.message.startswith("took back @")
+        assert words(answer.stepper.situation) == ["?No", "?Yes"]
+
+    def test_the_first_moment_is_nought(self):
+        assert typed(stepper(TIMED), "1", "").stepper.turns[0].event.at == 0
+
+    @pytest.mark.parametrize(
+        ("line", "complaint"),
+        [
+            ("x", "`x` is no time"),
+            ("+5", "the duration `5` has no unit; write `5s` for seconds"),
+            ("+1h30m", "several units; write one number"),
+            ("1", "time does not go back"),
+        ],
+    )
+    def test_what_is_no_time(self, line, complaint):
+        answer = typed(stepper(TIMED), "@5 !Ask", "?Yes", line)
+        assert complaint in answer.message
+        assert answer.style == "warning"
+        answer = typed(stepper(TIMED), "@5 !Ask", f"tick {line}")
+        assert complaint in answer.message
+        assert len(answer.stepper.turns) == 1
+
+    def test_a_question_about_time_can_be_called_off(self):
+        answer = typed(stepper(TIMED), "!Ask", "undo")
+        assert (answer.message, answer.stepper.asking) == ("called off !Ask", None)
+        assert typed(stepper(TIMED), "tick", "undo").message == "called off tick"
+
+    def test_a_time_alone_is_explained(self):
+        assert "behind `@5` stands what happens then" in typed(stepper(TIMED), "@5").message
+
+    def test_a_contract_without_time(self):
+        assert typed(stepper(), "tick").message == "the contract does not use time"
+        assert typed(stepper(), "tick 5").message == "@5 tick is ok"
+        assert typed(stepper(), "@5 !Ask").message == "@5 !Ask is ok"
+
+    def test_a_rule_that_is_overdue(self):
+        start = stepper('rule "r" { within 5s after a require b }')
+        answer = typed(start, "@0 !a", "tick 6")
+        assert answer.style == "error"
+        assert "is overdue" in answer.message
+        assert answer.stepper.turns[-1].verdict.position == 1
+
+
+class TestSlices:
+    def test_the_key_is_asked_for(self):
+        lines = ["1", "o-1", "5", "", "!create", '{"order_id": 2}']
+        assert prompts(stepper(ORDERS), *lines[:4])[:4] == [
+            PROMPT,
+            "   order_id (a new one): ",
+            "   total (kept as t): ",
+            "   when (seconds; nothing was told yet): ",
+        ]
+        answer = typed(stepper(ORDERS), *lines[:4])
+        assert answer.stepper.turns[0].event == Event("!", "create", None, {"order_id": "o-1", "total": 5}, None, 0)
+
+    def test_it_says_which_instances_there_are(self):
+        created = [f'@{n} !create {{"order_id": {n}, "total": 1}}' for n in range(6)]
+        answer = typed(stepper(ORDERS), *created)
+        assert words(answer.stepper.situation) == ["!create(total as t)", "!hello", "!log", "?paid(amount == t)"]
+        assert prompts(answer.stepper, "4")[-1] == "   order_id (0 or 1 or 2 or 3 or 2 more): "
+        assert prompts(answer.stepper, "1")[-1] == "   order_id (a new one): "
+
+    def test_what_a_sliced_rule_goes_by(self):
+        assert prompts(stepper(ORDERS), "3", "")[1:] == [
+            '   level (rule "logged" asks: > 1): ',
+            '   order_id (rule "logged" goes by it): ',
+        ]
+
+    def test_where_the_instances_are(self):
+        assert occupied(stepper(ORDERS).situation) == frozenset()
+        answer = typed(
+            stepper(ORDERS), '@0 !create {"order_id": 1, "total": 5}', '@5 !create {"order_id": 2, "total": 5}'
+        )
+        assert occupied(answer.stepper.situation) == {1}
+        answer = typed(answer.stepper, "tick 3601")
+        assert occupied(answer.stepper.situation) == {1, 3}
+
+    def test_the_panel(self, accord, write):
+        path = write(ORDERS)
+        lines = [
+            '@0 !create {"order_id": "o-1", "total": 5}',
+            '@1 ?paid {"order_id": "o-1", "amount": 5}',
+            '@2 !log {"order_id": "o-1", "level": 2}',
+            '@3 !ship {"order_id": "o-1"}',
+            '@4 !create {"order_id": "\\u001b[31m\\u202e", "total": 7}',
+            '@5 !create {"order_id": {"a": 1}, "total": 8}',
+        ]
+        shown = accord("step", path, "--at", "0", input="\n".join(lines)).stdout
+        *_, panel = shown.split("step> ")
+        assert "protocol Order, each order_id, 5 states" in panel
+        assert 'instances\n      order_id {"a": 1}            at 1, due in 1h\n' in panel
+        assert '      order_id "\\u001b[31m\\u202e"  at 1, due in 59m 59s\n' in panel
+        assert '      order_id "o-1"               finished\n' in panel
+        assert 'registers of order_id {"a": 1}\n      t  8\n' in panel
+        assert "time    5, next due: 3604 (in 59m 59s)\n" in panel
+        assert 'order_id "o-1": `log(level > 1)` has happened' in panel
+        assert "      anything that the protocol does not name\n" in panel
+        assert not any(hidden in shown for hidden in "\x1b\u202e")
+
+    def test_many_instances_are_not_all_shown(self, accord, write):
+        lines = [f'@{n} !create {{"order_id": {n}, "total": 1}}' for n in range(20)]
+        *_, panel = accord("step", write(ORDERS), input="\n".join(lines)).stdout.split("step> ")
+        assert panel.count("at 1, due in") == 6
+        assert "      … 14 more\n" in panel
+
+    def test_a_session_that_has_not_begun(self, accord, write):
+        shown = accord("step", write(ORDERS), input="").stdout
+        assert "instances\n      none yet\n" in shown
+        assert "time    not told yet; it begins with the first event\n" in shown

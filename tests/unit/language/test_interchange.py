@@ -5,6 +5,7 @@ import json
 import random
 
 import pytest
+from tests.damage import changed, places
 from tests.unit.language.random_documents import Random
 
 import accord
@@ -113,30 +114,6 @@ def test_random_clauses_come_back():
     for _ in range(1000):
         clause = make.clause()
         assert clause_from_json(json.loads(json.dumps(clause_to_json(clause)))) == clause
-
-
-def places(value, path=()):
-    """Every place in a JSON value, outermost first."""
-    yield path, value
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield from places(item, (*path, key))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from places(item, (*path, index))
-
-
-def changed(value, path, new):
-    """A copy with another value at a place; `...` takes it away."""
-    root = [copy.deepcopy(value)]
-    here, last = root, 0
-    for step in path:
-        here, last = here[last], step
-    if new is ...:
-        del here[last]
-    else:
-        here[last] = new
-    return root[0] if root else None
 
 
 def shown(path):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, UserDict
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from tests.ledgers import check
@@ -345,3 +345,41 @@ def test_many_sessions_share_a_ledger():
         traces = all_at_once(work)
     for number, trace in enumerate(traces):
         assert [entry["event"] for entry in entries(sink) if entry["session"] == str(number)] == trace
+
+
+def test_time_is_told_to_the_monitor_and_recorded():
+    session, sink = recorded("!Ask.?Reply within 5s else !Remind.end", mode="refuse")
+    start = datetime(2026, 1, 2, tzinfo=UTC)
+    assert session.send("Ask", at=start) == Ok()
+    assert session.next_due() == start.timestamp() + 5
+    assert session.tick(start + timedelta(seconds=6)) == Ok()
+    assert isinstance(session.receive("Reply", at=start + timedelta(seconds=6)), Violation)
+    with pytest.raises(UsageError, match="needs `at=`"):
+        session.send("Remind")
+    with pytest.raises(UsageError, match="time zone"):
+        session.send("Remind", at=datetime(2026, 1, 3))  # noqa: DTZ001 - that is the mistake
+    assert session.send("Remind", at=start.timestamp() + 7) == Ok()
+    assert session.close(at=start + timedelta(seconds=8)) == Ok()
+    told = [(entry["event"], entry["verdict"], entry.get("at")) for entry in entries(sink)]
+    assert told == [
+        ("!Ask", "ok", "2026-01-02T00:00:00+00:00"),
+        ("tick", "ok", "2026-01-02T00:00:06+00:00"),
+        ("?Reply", "violation", "2026-01-02T00:00:06+00:00"),
+        ("!", "misuse", None),
+        ("!", "misuse", None),
+        ("!Remind", "ok", start.timestamp() + 7),
+        ("end", "ok", "2026-01-02T00:00:08+00:00"),
+    ]
+
+
+def test_a_rule_that_is_late_is_recorded_when_time_passes():
+    session, sink = recorded('rule "in time" { within 1h after Request require Approval }')
+    session.receive("Request", at=0)
+    late = session.tick(3601)
+    assert isinstance(late, Violation)
+    assert isinstance(session.tick(3602), Blocked)
+    assert [(entry["event"], entry["verdict"], entry.get("clause")) for entry in entries(sink)] == [
+        ("?Request", "ok", None),
+        ("tick", "violation", 'rule "in time"'),
+        ("tick", "blocked", None),
+    ]

@@ -337,3 +337,15 @@ def test_decoding_leaves_its_input_alone():
     before = copy.deepcopy(value)
     decode_machine(value)
     assert value == before
+
+
+def test_the_slice_is_read_back_and_sealed():
+    sliced = accord.compile("protocol P = each order.id: !a.end").machine()
+    value = encode_machine(sliced)
+    assert value["each"] == ["order", "id"]
+    assert decode_machine(value) == sliced
+    for other in (["id"], None):
+        with pytest.raises(UsageError, match="does not match its digest"):
+            decode_machine(value | {"each": other})
+    with pytest.raises(UsageError, match="sliced by no field"):
+        decode_machine(value | {"each": []})

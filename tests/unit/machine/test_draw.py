@@ -10,7 +10,7 @@ from accord.machine.codec import decode_machine
 from accord.machine.contract import compile_contract
 from accord.machine.draw import FORMATS, draw, draw_contract
 from accord.machine.draw.text import draw_states, neighbourhood
-from accord.machine.tables import Machine, Plain, Symbol
+from accord.machine.tables import Late, Machine, Plain, Symbol
 
 HOSTILE = [
     'a"b',
@@ -32,6 +32,11 @@ DATA = """
     ?quote(total as t, items into seen).!{pay(amount <= t, currency == "<b>&\\u001b"), "a\\"b"(x matches "\\\\d")}
     .?Approval by human.end
 """
+TIMED = """
+    protocol Order = each order.id:
+        !create(total as t).?{accepted, rejected.end} within 24h else (!remind.?accepted within 90m else end)
+        .(!ship within 500ms else !"late\\u001b" | !bill).end
+"""
 PARTS = "rec L.!s.(!a.?b | !a.?b | !c).{!again.L, end}"
 
 
@@ -41,19 +46,22 @@ def machine(text):
 
 def hostile_rules():
     return [
-        f"rule {quote(label)} {{ before {quote(label)}(x == {quote(label)}) require y by human }}" for label in HOSTILE
+        f"rule {quote(label)} {{ each {quote(label)}: "
+        f"within 90m after {quote(label)}(x == {quote(label)}) require y by human }}"
+        for label in HOSTILE
     ]
 
 
 def hostile():
     symbols = tuple(Symbol("!", label) for label in HOSTILE)
-    return Machine(symbols, (Plain(tuple((i, 0) for i in range(len(symbols))), "end"),), 'na"me\n\x1b')
+    state = Plain(tuple((i, 0) for i in range(len(symbols))), None, Late(86_400_000, 1))
+    return Machine(symbols, (state, Plain((), "end")), 'na"me\n\x1b', tuple(HOSTILE))
 
 
 # A grammar of the part of DOT that is used: statements with quoted strings in which every quote is escaped.
 STRING = r'"(?:[^"\\\n]|\\[\\"l])*"'
 ATTRIBUTES = rf"\[\w+=(?:\w+|{STRING})(?:, \w+=(?:\w+|{STRING}))*\]"
-DOT_LINE = re.compile(rf"    (?:rankdir=LR|\w+ {ATTRIBUTES}|\w+ -> \w+(?: {ATTRIBUTES})?);\Z")
+DOT_LINE = re.compile(rf"    (?:rankdir=LR|label={STRING}|\w+ {ATTRIBUTES}|\w+ -> \w+(?: {ATTRIBUTES})?);\Z")
 DOT_START = re.compile(rf"digraph {STRING} {{\Z")
 
 MERMAID_LINE = re.compile(
@@ -69,7 +77,8 @@ MERMAID_LINE = re.compile(
 
 
 @pytest.mark.parametrize(
-    "example", [machine("end"), machine(PARTS), machine("rec L.(!a | !b).L"), machine(DATA), hostile()]
+    "example",
+    [machine("end"), machine(PARTS), machine("rec L.(!a | !b).L"), machine(DATA), machine(TIMED), hostile()],
 )
 @pytest.mark.parametrize("current", [None, [0]])
 class TestEveryMachine:
@@ -126,7 +135,7 @@ class TestRules:
             assert last == "}"
             for line in lines:
                 assert DOT_LINE.match(line), line
-            assert drawing.count("require y by human") == len(HOSTILE)
+            assert drawing.count("within 90m after") == len(HOSTILE)
 
     def test_mermaid_is_well_formed(self, protocol):
         for drawing in draw_contract(self.contract(protocol), "mermaid").split("\n\n"):
@@ -135,11 +144,11 @@ class TestRules:
             assert first == "stateDiagram-v2"
             for line in lines:
                 assert MERMAID_LINE.match(line), line
-            assert drawing.count("require y by human") == len(HOSTILE)
+            assert drawing.count("within 90m after") == len(HOSTILE)
 
     def test_text_has_them_once(self, protocol):
         drawing = draw_contract(self.contract(protocol))
-        assert drawing.count("require y by human") == len(HOSTILE)
+        assert drawing.count("within 90m after") == len(HOSTILE)
         assert not any(c in drawing for c in "\x1b\u202e\r\x7f\x9b")
 
 
@@ -153,6 +162,46 @@ def test_text_of_data_and_gates():
         "   3  end",
         "registers: seen (a set), t",
     ]
+
+
+def test_text_of_deadlines_and_slices():
+    assert draw(machine(TIMED)).splitlines() == [
+        "protocol Order, each order.id, 9 states",
+        " → 0  !create(total as t) → 1",
+        "   1  ?accepted → 2, ?rejected → 3, after 24h → 4",
+        "   2  (5 | 6) then 3",
+        "   3  end",
+        "   4  !remind → 7",
+        "   5  !bill → 3",
+        "   6  !ship → 3, after 500ms → 8",
+        "   7  ?accepted → 2, after 90m → 3",
+        '   8  !"late\\u001b" → 3',
+        "registers: t",
+    ]
+
+
+def test_dot_of_deadlines_and_slices():
+    drawing = draw(machine(TIMED), "dot")
+    assert '    label="Order: each order.id";\n' in drawing
+    assert '    s1 -> s4 [label="after 24h", style=dotted];\n' in drawing
+
+
+def test_mermaid_of_deadlines_and_slices():
+    drawing = draw(machine(TIMED), "mermaid")
+    assert drawing.startswith('---\ntitle: "Order: each order.id"\n---\n')
+    assert "    s1 --> s4 : after 24h\n" in drawing
+
+
+def test_a_slice_by_an_odd_field_is_quoted():
+    sliced = machine('protocol P = each "a, 9 states".b: !x.end')
+    assert draw(sliced).splitlines()[0] == 'protocol P, each "a, 9 states".b, 2 states'
+    assert draw(sliced, "mermaid").splitlines()[1] == 'title: "P: each \\"a, 9 states\\".b"'
+
+
+def test_machines_that_differ_in_their_slice_are_not_equal():
+    first, second, third = (machine(f"protocol P = {each}!x.end") for each in ("", "each a: ", "each b: "))
+    assert first != second != third != first
+    assert len({draw(one, "json") for one in (first, second, third)}) == 3
 
 
 def test_text_of_a_machine_with_its_rules():
@@ -208,6 +257,10 @@ def test_neighbourhood():
     assert neighbourhood(forks, [1], 4) == {1, 2, 3, 4}
     assert neighbourhood(forks, [1], 100) == set(range(len(forks.states)))
     assert neighbourhood(forks, [3, 2, 1], 2) == {3, 2}
+
+
+def test_a_deadline_leads_into_the_neighbourhood():
+    assert neighbourhood(machine("?a within 5s else !b.!c.end"), [0], 3) == {0, 1, 2}
 
 
 def test_dot_says_how_many_equal_parts_there_are():

@@ -23,8 +23,8 @@ __all__ = ["draw_json", "draw_rule_json"]
 def draw_json(machine: Machine) -> str:
     """The JSON object that `accord.machine.codec.decode_machine` reads."""
     encoded = encode_machine(machine)
-    order = ("format", "version", "name", "digest", "symbols", "states")
-    fields = [f"  {json.dumps(key)}: {_value(encoded[key])}" for key in order]
+    order = ("format", "version", "name", "each", "digest", "symbols", "states")
+    fields = [f"  {json.dumps(key)}: {_value(key, encoded[key])}" for key in order if key in encoded]
     return "{\n" + ",\n".join(fields) + "\n}"
 
 
@@ -33,7 +33,7 @@ def draw_rule_json(rule: RuleMachine) -> str:
     return json.dumps({"format": "accord.rule", "version": 1, "name": rule.rule.name, "text": rule.text})
 
 
-def _value(value: Json) -> str:
-    if isinstance(value, list) and value:
+def _value(key: str, value: Json) -> str:
+    if isinstance(value, list) and value and key != "each":
         return "[\n" + ",\n".join(f"    {json.dumps(item)}" for item in value) + "\n  ]"
     return json.dumps(value)

@@ -3,7 +3,8 @@
 States are circles, doubled where the session may end and dashed where it may pause. A fork is a diamond with a dashed
 edge to the first state of each part and a bold one to the state in which the session goes on. Parts are not drawn as
 clusters: the machine is minimal, so parts share states with each other and with what comes after, and a node of
-Graphviz lies in one cluster only. Rules stand in a note beside the states.
+Graphviz lies in one cluster only. A deadline is a dotted edge. What the protocol is sliced by stands above the picture,
+rules in a note beside the states.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from accord.diagnostics.visible import visible
+from accord.language.details import print_slice
+from accord.language.durations import print_duration
 from accord.language.labels import quote
 from accord.machine.tables import Fork
 
@@ -31,6 +34,7 @@ def draw_dot(machine: Machine, current: Collection[int] = (), rules: Sequence[Ru
         "    rankdir=LR;",
         '    node [shape=circle, fontname="Helvetica"];',
         '    edge [fontname="Helvetica"];',
+        *_heading(machine),
         *_legend(rules),
         "    start [shape=point];",
         "    start -> s0;",
@@ -44,6 +48,13 @@ def draw_dot(machine: Machine, current: Collection[int] = (), rules: Sequence[Ru
 def draw_rules_dot(rules: Sequence[RuleMachine]) -> str:
     """A `digraph` of the note alone."""
     return "\n".join(['digraph "rules" {', '    node [fontname="Helvetica"];', *_legend(rules), "}"])
+
+
+def _heading(machine: Machine) -> list[str]:
+    if machine.each is None:
+        return []
+    title = f"{machine.name or 'protocol'}: {print_slice(machine.each).removesuffix(':')}"
+    return ['    graph [labelloc=t, fontname="Helvetica"];', f"    label={_quoted(title)};"]
 
 
 def _legend(rules: Sequence[RuleMachine]) -> list[str]:
@@ -73,6 +84,8 @@ def _edges(machine: Machine, state: State) -> Iterator[tuple[int, str]]:
     else:
         for symbol, target in state.edges:
             yield target, f"label={_quoted(machine.symbols[symbol].word)}"
+        if state.late is not None:
+            yield state.late.target, f'label="after {print_duration(state.late.milliseconds)}", style=dotted'
 
 
 def _quoted(text: str) -> str:

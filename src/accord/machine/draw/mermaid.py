@@ -1,8 +1,9 @@
 """A machine as a Mermaid state diagram, which many Markdown pages show in place.
 
 Where a session may end an edge leads to `[*]`; where it may pause that edge says so. A fork is Mermaid's bar with an
-edge to the first state of each part and one to the state in which the session goes on. Rules are boxes that no edge
-leads to: of several notes on a state Mermaid keeps the last only.
+edge to the first state of each part and one to the state in which the session goes on. A deadline is an edge that says
+after which time. What the protocol is sliced by stands in the title. Rules are boxes that no edge leads to: of several
+notes on a state Mermaid keeps the last only.
 
 Mermaid reads labels with a grammar of its own, in which quotes, colons, semicolons, `#` and `<` all mean something. So
 every character beyond letters, digits and a few harmless signs is written as an entity code, `#NN;`.
@@ -16,6 +17,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from accord.diagnostics.visible import visible
+from accord.language.details import print_slice
+from accord.language.durations import print_duration
 from accord.language.labels import quote
 from accord.machine.tables import Fork
 
@@ -32,8 +35,9 @@ _UNSAFE = re.compile(r"[^\w !?.-]")
 
 def draw_mermaid(machine: Machine, current: Collection[int] = (), rules: Sequence[RuleMachine] = ()) -> str:
     """A `stateDiagram-v2`, with the protocol's name as its title; states in `current` stand out."""
-    # The title is YAML, in which every JSON string is a string.
-    lines = ["---", f"title: {json.dumps(visible(machine.name), ensure_ascii=False)}", "---"] if machine.name else []
+    title = _title(machine)
+    # It is YAML, in which every JSON string is a string.
+    lines = ["---", f"title: {json.dumps(title, ensure_ascii=False)}", "---"] if title else []
     lines += ["stateDiagram-v2", "    direction LR"]
     for number, state in enumerate(machine.states):
         declared = f"s{number} <<fork>>" if isinstance(state, Fork) else f'"{number}" as s{number}'
@@ -46,6 +50,11 @@ def draw_mermaid(machine: Machine, current: Collection[int] = (), rules: Sequenc
         lines.append("    classDef current fill:#fd6,stroke:#333")
         lines.append(f"    class {','.join(f's{number}' for number in sorted(current))} current")
     return "\n".join(lines)
+
+
+def _title(machine: Machine) -> str:
+    sliced = [] if machine.each is None else [print_slice(machine.each).removesuffix(":")]
+    return visible(": ".join([*([machine.name] if machine.name else []), *sliced]))
 
 
 def draw_rules_mermaid(rules: Sequence[RuleMachine]) -> str:
@@ -70,6 +79,8 @@ def _edges(machine: Machine, state: State) -> Iterator[str]:
     else:
         for symbol, target in state.edges:
             yield f"s{target} : {_entities(machine.symbols[symbol].word)}"
+        if state.late is not None:
+            yield f"s{state.late.target} : after {print_duration(state.late.milliseconds)}"
     if state.stop is not None:
         yield "[*]" if state.stop == "end" else "[*] : pause"
 

@@ -1,16 +1,16 @@
 """A machine for people at a terminal: one line per state.
 
-    protocol Demo, 5 states
+    protocol Demo, each order.id, 5 states
      → 0  !Ask → 1
-    ●  1  ?No → 4, ?Yes → 2
+    ●  1  ?No → 4, ?Yes → 2, after 24h → 4
        2  (3 | 3) then 4
        3  !Log → 4
        4  end
 
 An arrow leads to the first state, a dot marks where a session is. `end` and `pause` stand among the edges, because
-there the session has that choice too; no edge can be mistaken for them, since every word has its `!` or `?`. A state
-with so many edges that its line would be too long gets a line for each. The last line names the registers, if there
-are any. Rules are listed under a heading of their own.
+there the session has that choice too, and so does where a deadline leads, `after 24h`; no edge can be mistaken for
+them, since every word has its `!` or `?`. A state with so many edges that its line would be too long gets a line for
+each. The last line names the registers, if there are any. Rules are listed under a heading of their own.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from accord.diagnostics.visible import display_width, visible
+from accord.language.details import print_slice
+from accord.language.durations import print_duration
 from accord.language.labels import quote
 from accord.machine.tables import Fork
 
@@ -46,7 +48,8 @@ def draw_text(machine: Machine, current: Collection[int] = ()) -> str:
 def draw_title(machine: Machine) -> str:
     """The name of the protocol and its size."""
     name = f"protocol {visible(machine.name)}" if machine.name else "bare protocol"
-    return f"{name}, {_count(len(machine.states), 'state')}"
+    sliced = "" if machine.each is None else f", {visible(print_slice(machine.each).removesuffix(':'))}"
+    return f"{name}{sliced}, {_count(len(machine.states), 'state')}"
 
 
 def draw_states(machine: Machine, current: Collection[int] = (), only: Collection[int] | None = None) -> list[str]:
@@ -89,6 +92,8 @@ def _ways(machine: Machine, state: State) -> Iterator[str]:
     else:
         for symbol, target in state.edges:
             yield f"{visible(machine.symbols[symbol].word)} → {target}"
+        if state.late is not None:
+            yield f"after {print_duration(state.late.milliseconds)} → {state.late.target}"
     if state.stop is not None:
         yield state.stop
 
@@ -110,9 +115,7 @@ def neighbourhood(machine: Machine, around: Iterable[int], most: int) -> frozens
     found = set(seeds)
     queue = deque(seeds)
     while queue and len(found) < most:
-        state = machine.states[queue.popleft()]
-        following = (*state.parts, state.join) if isinstance(state, Fork) else (target for _, target in state.edges)
-        for number in following:
+        for number in machine.states[queue.popleft()].targets:
             if number not in found and len(found) < most:
                 found.add(number)
                 queue.append(number)

@@ -1,0 +1,110 @@
+"""The shortest way that a refusal tells is a way: whoever follows it can do what was refused.
+
+Random contracts with slices and deadlines, that look at neither data nor people: the search takes it that what fits can
+be chosen.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import suppress
+from random import Random
+
+import pytest
+
+from accord import Monitor, Ok, Violation, compile
+from accord.errors import ContractError, UsageError
+from accord.machine.paths import Wait
+from accord.monitor.explain import find_way
+from tests.properties.generate import random_action
+from tests.properties.generate_time import random_contract_over_time, random_time
+
+KEYS = (1, 2, "`x`\x1b")
+MOMENT = 1 / 1024
+
+
+def tell(monitor, direction, label, partner, payload, by, at):
+    if direction == "!":
+        return monitor.send(label, payload, partner, at)
+    return monitor.receive(label, payload, partner, by, at)
+
+
+def without_data(contract):
+    symbols = [symbol for machine in contract.machines.values() for symbol in machine.symbols]
+    patterns = [pattern for rule in contract.rules.machines for pattern in rule.patterns]
+    return all(symbol.is_plain for symbol in symbols) and not any(p.guards or p.gated for p in patterns)
+
+
+def follow(contract, snapshot, refusal, now, payload, seen):
+    """Go the way on a copy of the session, then try again what was refused."""
+    monitor = Monitor.restore(contract, snapshot)
+    way = find_way(refusal)
+    for step in way:
+        if isinstance(step, Wait):
+            now += step.seconds + MOMENT
+            verdict = monitor.tick(now)
+            seen["a deadline on the way"] += 1
+        else:
+            verdict = tell(monitor, step.direction, step.label, step.partner, payload, None, now)
+        if isinstance(verdict, Violation) and verdict._facts.missed:
+            seen["a rule was late on the way"] += 1  # in another instance, which the search does not look at
+            return
+        assert verdict == Ok(), (str(contract.document), way, step, verdict.explain())
+    event = refusal.event
+    verdict = tell(monitor, event.direction, event.label, event.partner, payload, event.by, now)
+    assert verdict == Ok(), (str(contract.document), way, verdict.explain())
+    seen["followed"] += 1
+    seen["of several steps"] += len(way) > 1
+
+
+def walk(rng, contract, seen):
+    monitor = Monitor(contract, mode="refuse", at=0)
+    now = 0.0
+    for _ in range(12):
+        now = random_time(rng, now, monitor.next_due())
+        key = rng.choice(KEYS)
+        payload = {"k": key, "o": {"k": key}}
+        action = random_action(rng)
+        if rng.random() < 0.7 and (words := monitor.allowed()):
+            word = rng.choice(words).removesuffix(" by human")
+            at = max(word.find("!"), word.find("?"))
+            action = type(action)(word[at], word[at + 1 :].strip('"'), word[:at] or None)
+        by = "ana" if action.direction == "?" and rng.random() < 0.5 else None
+        try:
+            verdict = tell(monitor, action.direction, action.label, action.partner, payload, by, now)
+        except UsageError:
+            continue
+        if not isinstance(verdict, Violation):
+            continue
+        text = verdict.explain()
+        assert text.endswith(".")
+        assert text.isprintable()
+        assert len(text) < 2500
+        assert text.count("`") % 2 == 0
+        if verdict._facts.event is not None and find_way(verdict._facts):
+            assert "To make it legal" in text or verdict._facts.reasons
+            with suppress(UsageError):  # a partner that was left open
+                follow(contract, monitor.snapshot(), verdict._facts, now, payload, seen)
+    text = getattr(monitor.close(now), "explain", lambda: ".")()
+    assert text.endswith(".")
+    assert text.isprintable()
+
+
+@pytest.mark.parametrize("flavour", ["time", "slices", "slices time"])
+def test_a_way_is_a_way(flavour, soak, health):
+    seen = Counter()
+    rng = Random(f"ways {flavour}")
+    for _ in range(8_000 if soak else 300):
+        document, _ = random_contract_over_time(rng, flavour)
+        try:
+            contract = compile(document)
+        except ContractError:
+            continue
+        if without_data(contract):
+            seen["contracts"] += 1
+            walk(rng, contract, seen)
+    assert seen["contracts"] > 60
+    assert seen["followed"] > 60
+    assert seen["of several steps"] > 30
+    assert "time" not in flavour or seen["a deadline on the way"] > 5
+    health(f"ways, {flavour}: {dict(sorted(seen.items()))}")
