@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from random import Random
 
 import pytest
@@ -13,8 +12,19 @@ from accord.limits import DEFAULT_LIMITS
 from accord.machine import clocks, dues, extent, rule_forms, rulebook, rules, slices, standing, taking
 from accord.machine.slices import NO_KEY, NoKey
 from accord.machine.tables import Fork
-from accord.monitor import extents, snapshot, wide
+from accord.monitor import extents, monitor, snapshot, wide
 from tests.properties.differential_time import Health, Product, campaign, compare
+
+
+@pytest.fixture(autouse=True)
+def _crashes_are_no_evidence(monkeypatch):
+    """A planted bug that breaks the monitor would be noticed by anything: here it fails the test."""
+
+    def blocked(reason):
+        raise AssertionError(f"the planted bug is broken itself: {reason}")
+
+    monkeypatch.setattr(monitor, "Blocked", blocked)
+
 
 # -- deadlines of protocols --------------------------------------------------------------------------------------------
 
@@ -32,7 +42,7 @@ def a_late_event_is_judged_before_the_deadline_passes(monkeypatch):
     def step(situation, event, mode, position):
         held = situation.holding
         late = held.now is not None and event.at is not None and event.at > held.now
-        here = situation._replace(holding=replace(held, now=event.at)) if late else situation
+        here = situation._replace(holding=held._replace(now=event.at)) if late else situation
         return original(here, event, mode, position)
 
     def pass_time(stage, held, at, original=wide.pass_time):
@@ -197,7 +207,7 @@ def finished_instances_are_forgotten(monkeypatch):
         after = original(self, course, key, taken)
         if taken.standing.symbols or slices._due((taken.standing, ())) is not None:
             return after
-        return replace(after, instances=after.instances.delete(key))
+        return after._replace(instances=after.instances.delete(key))
 
     monkeypatch.setattr(slices.SlicedProtocol, "_with", with_)
 
@@ -222,7 +232,7 @@ def what_was_called_is_known_to_its_instance_only(monkeypatch):
 
     def react(self, held, event):
         key = slices.key_of(self.path, event.direction, event.payload)
-        mine = held if isinstance(key, NoKey) else replace(held, called=called.get((self, held.instances, key), 0))
+        mine = held if isinstance(key, NoKey) else held._replace(called=called.get((self, held.instances, key), 0))
         after = original(self, mine, event)
         if isinstance(after, slices.RuleSlice) and not isinstance(key, NoKey):
             called[self, after.instances, key] = after.called
@@ -257,14 +267,14 @@ def owing_instances_are_counted_once(monkeypatch):
 
     def with_(self, held, key, before, after):
         found = original(self, held, key, before, after)
-        return replace(found, owing=min(found.owing, 1)) if isinstance(found, slices.RuleSlice) else found
+        return found._replace(owing=min(found.owing, 1)) if isinstance(found, slices.RuleSlice) else found
 
     monkeypatch.setattr(slices.SlicedRule, "_with", with_)
 
 
 def unfinished_instances_are_not_counted(monkeypatch):
     original = slices.SlicedProtocol._with
-    monkeypatch.setattr(slices.SlicedProtocol, "_with", lambda self, *rest: replace(original(self, *rest), owing=0))
+    monkeypatch.setattr(slices.SlicedProtocol, "_with", lambda self, *rest: original(self, *rest)._replace(owing=0))
 
 
 def the_key_of_the_call_is_not_looked_for(monkeypatch):
@@ -325,7 +335,7 @@ def the_queue_drops_every_third_entry(monkeypatch):
     original = dues.Dues.with_due
 
     def with_due(self, due, key):
-        return self if len(self) % 3 == 2 else original(self, due, key)
+        return self if self.size % 3 == 2 else original(self, due, key)
 
     monkeypatch.setattr(dues.Dues, "with_due", with_due)
 
@@ -359,21 +369,21 @@ def changed_extent(monkeypatch, change):
 
 
 def snapshots_forget_the_time(monkeypatch):
-    changed_extent(monkeypatch, lambda held: replace(held, now=None))
+    changed_extent(monkeypatch, lambda held: held._replace(now=None))
 
 
 def snapshots_forget_what_is_due(monkeypatch):
     changed_extent(
-        monkeypatch, lambda held: replace(held, slices=tuple(replace(s, dues=dues.NOTHING_DUE) for s in held.slices))
+        monkeypatch, lambda held: held._replace(slices=tuple(s._replace(dues=dues.NOTHING_DUE) for s in held.slices))
     )
 
 
 def snapshots_forget_what_was_called(monkeypatch):
-    changed_extent(monkeypatch, lambda held: replace(held, slices=tuple(replace(s, called=0) for s in held.slices)))
+    changed_extent(monkeypatch, lambda held: held._replace(slices=tuple(s._replace(called=0) for s in held.slices)))
 
 
 def snapshots_forget_what_is_owed(monkeypatch):
-    changed_extent(monkeypatch, lambda held: replace(held, slices=tuple(replace(s, owing=0) for s in held.slices)))
+    changed_extent(monkeypatch, lambda held: held._replace(slices=tuple(s._replace(owing=0) for s in held.slices)))
 
 
 def snapshots_forget_finished_instances(monkeypatch):
@@ -393,8 +403,8 @@ def deadlines_start_anew_after_a_rest(monkeypatch):
             due = node.state.due
             return node if due is None else node.machine.node(node.state._replace(due=due + 0.5))
 
-        moved = (replace(s, instances=slices.Map({k: later(n) for k, n in s.instances.items()})) for s in held.slices)
-        return replace(held, slices=tuple(moved))
+        moved = (s._replace(instances=slices.Map({k: later(n) for k, n in s.instances.items()})) for s in held.slices)
+        return held._replace(slices=tuple(moved))
 
     changed_extent(monkeypatch, change)
 
