@@ -12,8 +12,19 @@ from accord.limits import DEFAULT_LIMITS
 from accord.machine import clocks, dues, extent, rule_forms, rulebook, rules, slices, standing, taking
 from accord.machine.slices import NO_KEY, NoKey
 from accord.machine.tables import Fork
-from accord.monitor import extents, snapshot, wide
+from accord.monitor import extents, monitor, snapshot, wide
 from tests.properties.differential_time import Health, Product, campaign, compare
+
+
+@pytest.fixture(autouse=True)
+def _crashes_are_no_evidence(monkeypatch):
+    """A planted bug that breaks the monitor would be noticed by anything: here it fails the test."""
+
+    def blocked(reason):
+        raise AssertionError(f"the planted bug is broken itself: {reason}")
+
+    monkeypatch.setattr(monitor, "Blocked", blocked)
+
 
 # -- deadlines of protocols --------------------------------------------------------------------------------------------
 
@@ -324,7 +335,7 @@ def the_queue_drops_every_third_entry(monkeypatch):
     original = dues.Dues.with_due
 
     def with_due(self, due, key):
-        return self if len(self) % 3 == 2 else original(self, due, key)
+        return self if self.size % 3 == 2 else original(self, due, key)
 
     monkeypatch.setattr(dues.Dues, "with_due", with_due)
 
