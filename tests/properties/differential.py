@@ -20,7 +20,7 @@ from accord.monitor.verdicts import Blocked, Ok, Unrecognized, Violation
 from tests.properties.generate import kinds, random_action, random_protocol, size
 from tests.properties.generate_data import random_document, random_payload
 
-TRACES_PER_PROTOCOL = 10
+TRACES_PER_PROTOCOL = 5
 LONGEST_TRACE = 14
 TRIES_FOR_A_FITTING_PAYLOAD = 6
 

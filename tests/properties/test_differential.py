@@ -180,6 +180,7 @@ def the_first_of_two_branches_wins(monkeypatch):
     monkeypatch.setattr(standing, "moves", moves)
 
 
+@pytest.mark.usefixtures("crashes_are_no_evidence")
 @pytest.mark.parametrize(
     "plant",
     [true_is_one, missing_is_null, binds_only_once, sets_forget, gates_are_open, the_first_of_two_branches_wins],
@@ -233,6 +234,7 @@ def owes_nothing(monkeypatch):
     monkeypatch.setattr(rules.RuleMachine, "owes", lambda _self, _state: False)
 
 
+@pytest.mark.usefixtures("crashes_are_no_evidence")
 @pytest.mark.parametrize(
     "plant",
     [
@@ -278,6 +280,7 @@ def all_guards_of_a_label_lead_to_one_place(monkeypatch):
     monkeypatch.setattr(stages.Stage, "_options", options)
 
 
+@pytest.mark.usefixtures("crashes_are_no_evidence")
 @pytest.mark.parametrize(
     ("plant", "seed", "flavour"),
     [

@@ -12,18 +12,10 @@ from accord.limits import DEFAULT_LIMITS
 from accord.machine import clocks, dues, extent, rule_forms, rulebook, rules, slices, standing, taking
 from accord.machine.slices import NO_KEY, NoKey
 from accord.machine.tables import Fork
-from accord.monitor import extents, monitor, snapshot, wide
+from accord.monitor import extents, snapshot, wide
 from tests.properties.differential_time import Health, Product, campaign, compare
 
-
-@pytest.fixture(autouse=True)
-def _crashes_are_no_evidence(monkeypatch):
-    """A planted bug that breaks the monitor would be noticed by anything: here it fails the test."""
-
-    def blocked(reason):
-        raise AssertionError(f"the planted bug is broken itself: {reason}")
-
-    monkeypatch.setattr(monitor, "Blocked", blocked)
+pytestmark = pytest.mark.usefixtures("crashes_are_no_evidence")
 
 
 # -- deadlines of protocols --------------------------------------------------------------------------------------------
