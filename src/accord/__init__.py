@@ -10,8 +10,10 @@ if TYPE_CHECKING:
     from accord.errors import (
         AccordError,
         ContractError,
+        CorruptSessionError,
         InternalError,
         ProtocolViolationError,
+        StoreError,
         UsageError,
         ViolationError,
     )
@@ -30,6 +32,15 @@ if TYPE_CHECKING:
         Verdict,
         Violation,
     )
+    from accord.stores import (
+        MemoryStore,
+        PostgresStore,
+        RedisStore,
+        SQLiteStore,
+        Store,
+        StoredSession,
+        open_store,
+    )
 
 __version__ = "0.1.0"
 
@@ -38,15 +49,23 @@ _HOME = {
     "Blocked": "accord.monitor",
     "Contract": "accord.machine.contract",
     "ContractError": "accord.errors",
+    "CorruptSessionError": "accord.errors",
     "FileSink": "accord.ledger",
     "InternalError": "accord.errors",
     "Ledger": "accord.ledger",
     "Limits": "accord.limits",
     "MemorySink": "accord.ledger",
+    "MemoryStore": "accord.stores",
     "Monitor": "accord.monitor",
     "Ok": "accord.monitor",
+    "PostgresStore": "accord.stores",
     "ProtocolViolationError": "accord.errors",
     "RecordedMonitor": "accord.ledger",
+    "RedisStore": "accord.stores",
+    "SQLiteStore": "accord.stores",
+    "Store": "accord.stores",
+    "StoreError": "accord.errors",
+    "StoredSession": "accord.stores",
     "UNRECOGNIZED": "accord.monitor",
     "Unrecognized": "accord.monitor",
     "UsageError": "accord.errors",
@@ -55,6 +74,7 @@ _HOME = {
     "ViolationError": "accord.errors",
     "compile": "accord.machine.contract:compile_contract",
     "load": "accord.machine.contract:load_contract",
+    "open_store": "accord.stores",
     "parse": "accord.language",
 }
 
@@ -64,15 +84,23 @@ __all__ = [
     "Blocked",
     "Contract",
     "ContractError",
+    "CorruptSessionError",
     "FileSink",
     "InternalError",
     "Ledger",
     "Limits",
     "MemorySink",
+    "MemoryStore",
     "Monitor",
     "Ok",
+    "PostgresStore",
     "ProtocolViolationError",
     "RecordedMonitor",
+    "RedisStore",
+    "SQLiteStore",
+    "Store",
+    "StoreError",
+    "StoredSession",
     "Unrecognized",
     "UsageError",
     "Verdict",
@@ -80,6 +108,7 @@ __all__ = [
     "ViolationError",
     "compile",
     "load",
+    "open_store",
     "parse",
 ]
 

@@ -1,0 +1,187 @@
+"""One attempt at a stored session, as a pure function: from the row that is there to the row and the lines to keep.
+
+It may be asked several times about one attempt, whenever somebody else was quicker, so it changes nothing and remembers
+nothing. What a session stands for is read from its row once: `Known` goes with the row it was read from, and while a
+store shows the same row again, there is nothing to decode.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from accord.errors import CorruptSessionError, UsageError
+from accord.ledger.attempts import check, describe, seconds
+from accord.ledger.entries import BEFORE_FIRST, begin_fields, fields_of
+from accord.ledger.linking import link
+from accord.monitor import snapshot as snapshots
+from accord.monitor.step import begin, status
+from accord.monitor.verdicts import Blocked
+from accord.stores.record import EXPIRED, Record, read, write
+from accord.stores.store import Change
+
+if TYPE_CHECKING:
+    from accord.ledger.attempts import Given
+    from accord.machine.clocks import Time
+    from accord.machine.contract import Contract
+    from accord.monitor import Verdict
+    from accord.monitor.step import Mode, Situation
+    from accord.stores.record import Row
+
+__all__ = ["EXPIRED_FOR_GOOD", "Identity", "Known", "Move", "Outcome", "judge", "recognise"]
+
+EXPIRED_FOR_GOOD = Blocked("the session has expired")
+
+Move = Callable[["Situation", int], "tuple[Situation, Verdict]"]
+"""The pure step: given where a session is and how many events it has seen, where it is afterwards and the verdict."""
+
+_ENCODER = msgspec.json.Encoder()
+
+
+class Identity(NamedTuple):
+    """Which session it is, and what it must be: the key, the contract, and how it is watched.
+
+    `began` is when it begins, if it has not yet; `lasts` is how long it lives after each attempt.
+    """
+
+    key: str
+    contract: Contract
+    protocol: str | None
+    mode: Mode
+    secret: bytes | None
+    began: Time | None
+    lasts: Time | None
+
+
+class Known(NamedTuple):
+    """A session and the row it was read from; it has no row if it has not begun, and no situation if it has expired."""
+
+    row: Row | None
+    record: Record | None
+    situation: Situation | None
+
+
+class Outcome(NamedTuple):
+    """What an attempt comes to: what to keep, what to answer, and what is known once it is kept."""
+
+    change: Change | None
+    answer: Verdict | UsageError
+    known: Known
+
+
+def recognise(identity: Identity, row: Row | None) -> Known:
+    """The session in a row.
+
+    Raises `CorruptSessionError` if the row is not as it was written, and `UsageError` if it is of another contract,
+    protocol or mode.
+    """
+    if row is None:
+        return Known(None, None, begin(identity.contract, identity.protocol, identity.began))
+    record = read(identity.key, row, identity.secret)
+    _check_same(identity, record)
+    if record.status == EXPIRED:
+        return Known(row, record, None)
+    try:
+        situation, protocol, mode, events = snapshots.read_described(bytes(record.session), identity.contract)
+    except UsageError as error:
+        raise CorruptSessionError(f"session `{identity.key}` is corrupted: {error}") from None
+    if (protocol, mode, events) != (record.protocol, record.mode, record.events):
+        raise CorruptSessionError(f"session `{identity.key}` is corrupted: its record contradicts itself")
+    return Known(row, record, situation)
+
+
+def _check_same(identity: Identity, record: Record) -> None:
+    if record.contract != identity.contract.digest:
+        raise UsageError(
+            f"session `{identity.key}` belongs to another contract: it was begun under {record.contract[:19]}…, "
+            f"this one is {identity.contract.digest[:19]}…"
+        )
+    for what, kept, wanted in (
+        ("protocol", record.protocol, identity.protocol),
+        ("mode", record.mode, identity.mode),
+    ):
+        if kept != wanted:
+            raise UsageError(f"session `{identity.key}` was begun with the {what} `{kept}`, not `{wanted}`")
+
+
+def judge(identity: Identity, known: Known, given: Given, move: Move) -> Outcome:
+    """The outcome of an attempt at the session as it is known."""
+    situation, record = known.situation, known.record
+    if situation is None:
+        return Outcome(None, EXPIRED_FOR_GOOD, known)  # its ledger is gone, so this cannot be recorded in it
+    events = 0 if record is None else record.events
+    expires = None if record is None else record.expires
+    answer: Verdict | UsageError
+    try:
+        check(given)
+        at = seconds(given.at)
+        if _is_late(expires, at):
+            answer = EXPIRED_FOR_GOOD
+        else:
+            expires = _prolonged(expires, at, identity.lasts)
+            situation, answer = move(situation, events)
+    except UsageError as error:
+        answer = error
+    except Exception as error:  # noqa: BLE001 - whatever broke inside, the answer is no
+        answer = Blocked(f"accord failed inside ({error!r})")
+    else:
+        events += given.direction in {"!", "?"}
+    if isinstance(answer, UsageError):
+        expires = None if record is None else record.expires
+    return Outcome(*_kept(identity, known, (given, answer), situation, events, expires))
+
+
+def _kept(
+    identity: Identity,
+    known: Known,
+    attempt: tuple[Given, Verdict | UsageError],
+    situation: Situation,
+    events: int,
+    expires: float | None,
+) -> tuple[Change, Verdict | UsageError, Known]:
+    """The change that records an attempt and takes the session there."""
+    secret, before = identity.secret, known.record
+    fields = fields_of(describe(*attempt, identity.key, identity.contract, identity.protocol))
+    lines: tuple[bytes, ...] = ()
+    first, last = (0, BEFORE_FIRST) if before is None else (before.version + 1, before.head)
+    if before is None:
+        line, last = link(begin_fields(secrets.token_hex(16), keyed=secret is not None), 0, last, secret)
+        lines = (line,)
+    number = first + len(lines)
+    line, head = link(fields, number, last, secret)
+    described = snapshots.describe(situation, identity.contract, identity.protocol, identity.mode, events)
+    record = Record(
+        key=identity.key,
+        version=number,
+        head=head,
+        contract=identity.contract.digest,
+        protocol=identity.protocol,
+        mode=identity.mode,
+        status=status(situation),
+        events=events,
+        expires=expires,
+        session=msgspec.Raw(_ENCODER.encode(described)),
+    )
+    row = write(record, secret)
+    return Change(row, first, (*lines, line)), attempt[1], Known(row, record, situation)
+
+
+def _is_late(expires: float | None, at: Time | None) -> bool:
+    if expires is None:
+        return False
+    if at is None:
+        raise UsageError("the session expires, so every attempt needs `at=`")
+    return at >= expires
+
+
+def _prolonged(expires: float | None, at: Time | None, lasts: Time | None) -> float | None:
+    """When the session expires after an attempt; that never moves back, whatever the clock does."""
+    if lasts is None:
+        return expires
+    if at is None:
+        raise UsageError("the session is to expire, so every attempt needs `at=`")
+    later = float(at) + float(lasts)
+    return later if expires is None else max(expires, later)
