@@ -33,29 +33,29 @@ class MemoryStore(Store):
         super().__init__(secret=secret)
         self._lock = Lock()
         # INVARIANT: a session is one value, replaced in one assignment, so that an interrupt finds it whole.
-        self._sessions: dict[str, tuple[Row, list[bytes]]] = {}
+        # So many of its lines count; one behind them is what an interrupt has left of an attempt nobody was answered.
+        self._sessions: dict[str, tuple[Row, list[bytes], int]] = {}
 
     def exchange(self, key: str, guess: Row | None, judge: Judge) -> None:
         """One compare-and-step, under a lock."""
         change = None if guess is None else judge(guess)
         with self._lock:
-            row, lines = self._sessions.get(key, (None, []))
+            row, lines, count = self._sessions.get(key, (None, [], 0))
             if guess is None or row != guess or change is None:
                 change = judge(row)
             if change is not None:
-                self._keep(key, lines, change)
+                self._keep(key, lines, count, change)
 
-    def _keep(self, key: str, lines: list[bytes], change: Change) -> None:
+    def _keep(self, key: str, lines: list[bytes], count: int, change: Change) -> None:
         if change.row is None:
             del self._sessions[key]
         elif change.drop:
-            self._sessions[key] = change.row, []
-        elif change.first > len(lines):
-            raise StoreError(f"the ledger of session `{key}` is shorter than its record says")
+            self._sessions[key] = change.row, [], 0
+        elif change.first != count:
+            raise StoreError(f"the ledger of session `{key}` does not have as many entries as its record says")
         else:
-            # Lines behind `first` are what an interrupt has left of an attempt that was not acknowledged.
-            lines[change.first :] = change.lines
-            self._sessions[key] = change.row, lines
+            lines[count:] = change.lines
+            self._sessions[key] = change.row, lines, count + len(change.lines)
 
     def row(self, key: str) -> Row | None:
         """What is kept for a key."""
@@ -66,12 +66,12 @@ class MemoryStore(Store):
         """What is kept, for every key."""
         with self._lock:
             kept = sorted(self._sessions.items())
-        return iter([(key, row) for key, (row, _) in kept])
+        return iter([(key, row) for key, (row, _, _) in kept])
 
     def lines(self, key: str, start: int, count: int) -> list[bytes]:
         """Lines of a session's ledger."""
-        row, kept = self._sessions.get(key, (None, []))
-        return [] if row is None else kept[start : min(start + count, row.version + 1)]
+        _, kept, counting = self._sessions.get(key, (None, [], 0))
+        return kept[start : min(start + count, counting)]
 
     def close(self) -> None:
         """Nothing is to be done; the sessions stay."""
