@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import resource
+import shutil
 import sqlite3
+import subprocess
 from contextlib import contextmanager
 
 import psycopg
@@ -128,13 +129,15 @@ class PostgresHarness(StoreHarness):
         """No file may grow beyond the size that a segment of the write-ahead log has from the beginning."""
         with store._using() as db:
             backend = db.info.backend_pid
-        try:
-            before = resource.prlimit(backend, resource.RLIMIT_FSIZE)
-            resource.prlimit(backend, resource.RLIMIT_FSIZE, (WAL_SEGMENT, before[1]))
-        except (AttributeError, PermissionError):
-            raise NotImplementedError("only root can limit the files of a running server") from None
+        self.limit_files(backend, f"{WAL_SEGMENT}:")
         yield
-        resource.prlimit(backend, resource.RLIMIT_FSIZE, before)
+        self.limit_files(backend, "unlimited:")
+
+    def limit_files(self, backend, limit):
+        prlimit = shutil.which("prlimit")
+        if prlimit is None:
+            raise NotImplementedError("needs the command prlimit")
+        subprocess.run([prlimit, "--pid", str(backend), f"--fsize={limit}"], check=True, **self.server.owner())
 
     def restart(self):
         self.server.crash()

@@ -134,7 +134,7 @@ class SQLiteStore(Store):
         """Lines of a session's ledger."""
         with self._using() as db:
             query = "SELECT line FROM entries WHERE key = ? AND number >= ? ORDER BY number LIMIT ?"
-            return [bytes(line) for (line,) in db.execute(query, (key, start, count))]
+            return [_bytes(line) for (line,) in db.execute(query, (key, start, count))]
 
     def close(self) -> None:
         """Close the file."""
@@ -244,8 +244,12 @@ def _select(db: sqlite3.Connection, key: str) -> Row | None:
 
 
 def _row(version: int, expires: float | None, sealed: object) -> Row:
-    """A row; in a column of a corrupted one anything may stand."""
-    return Row(version, expires, sealed if isinstance(sealed, bytes) else repr(sealed).encode())
+    return Row(version, expires, _bytes(sealed))
+
+
+def _bytes(value: object) -> bytes:
+    """What stands in a column of bytes; in one that was changed by others it may be anything."""
+    return value if isinstance(value, bytes) else repr(value).encode("utf-8", "backslashreplace")
 
 
 def _keep(db: sqlite3.Connection, key: str, row: Row | None, change: Change) -> None:
