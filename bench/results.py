@@ -21,6 +21,7 @@ from bench.memory import measure_memory
 from bench.restoring import measure_restoring
 from bench.rules import measure_rules
 from bench.steps import measure_steps
+from bench.stores import measure_stores
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from bench.memory import Memory
     from bench.restoring import Restoring
     from bench.rules import RuleCosts
+    from bench.stores import StoreCosts
 
 __all__ = ["Results", "measure_all"]
 
@@ -51,6 +53,7 @@ class Results:
     memory: dict[str, Memory]
     restoring: dict[str, dict[int, Restoring]]
     ledger: LedgerCosts
+    stores: StoreCosts
 
     @property
     def cases(self) -> dict[str, dict[str, Timing]]:
@@ -123,7 +126,9 @@ def measure_all(say: Callable[[str], None]) -> Results:
         ACEL: ACEL_VERSION if acel is not None else None,
     }
     measured = peer is not None, acel is not None
-    return Results(machine, *measured, importing, compiling, steps, rules, data, job, memory, restoring, ledger)
+    say("stores")
+    stores = measure_stores()
+    return Results(machine, *measured, importing, compiling, steps, rules, data, job, memory, restoring, ledger, stores)
 
 
 def _cpu() -> str:

@@ -90,13 +90,13 @@ class SQLiteHarness(StoreHarness):
 
 
 class PostgresHarness(StoreHarness):
-    """A database of its own in a running server."""
+    """A schema of its own in a running server."""
 
     def __init__(self, server, name) -> None:
         self.server = server
         with psycopg.connect(server.url, autocommit=True) as db:
-            db.execute(f"CREATE DATABASE {name}")
-        self.address = server.url.replace("/postgres", f"/{name}")
+            db.execute(f"CREATE SCHEMA {name}")
+        self.address = f"{server.url}?options=-csearch_path%3D{name}"
 
     def open(self, *, secret=None, patient=True):
         return PostgresStore(self.address, secret=secret, timeout=60 if patient else 1)

@@ -11,7 +11,8 @@ from __future__ import annotations
 import os
 import select
 from contextlib import contextmanager
-from threading import BoundedSemaphore
+from itertools import count
+from threading import Lock, local
 from typing import TYPE_CHECKING, Any
 
 from accord.errors import StoreError, UsageError
@@ -73,8 +74,12 @@ class PostgresStore(Store):
         self._connections = connections
         self._closed = False
         self._forget_connections()
-        with self._using() as db:
-            self._migrate(db)
+        try:
+            with self._using() as db:
+                self._migrate(db)
+        except BaseException:
+            self.close()
+            raise
 
     # -- what a kind of store does -------------------------------------------------------------------------------------
 
@@ -124,57 +129,56 @@ class PostgresStore(Store):
         """Close all connections."""
         self._closed = True
         if self._process == os.getpid():
-            while self._idle:
-                self._idle.pop().close()
+            for lane in self._lanes:
+                with lane.lock:
+                    lane.drop()
 
     # -- connections ---------------------------------------------------------------------------------------------------
 
     def _forget_connections(self) -> None:
         """Begin without any; those of another process must not even be closed here."""
         self._process = os.getpid()
-        self._inherited = getattr(self, "_idle", None)
-        self._idle: list[Connection[Any]] = []
-        self._room = BoundedSemaphore(self._connections)
+        self._inherited = getattr(self, "_lanes", None)
+        self._lanes = [_Lane() for _ in range(self._connections)]
+        self._numbers = count()
+        self._own = local()
 
     @contextmanager
     def _using(self) -> Iterator[Connection[Any]]:
-        """A connection of one's own."""
+        """A connection that nobody else uses meanwhile.
+
+        Each thread has its lane, and each lane a connection. INVARIANT: whatever interrupts us and wherever, the lane
+        knows its connection, and one that is in the middle of something is closed.
+        """
         if self._closed:
             raise StoreError("the store is closed")
         if self._process != os.getpid():
             self._forget_connections()
-        if not self._room.acquire(timeout=self._timeout):
-            raise StoreError(f"all {self._connections} connections are busy")
-        try:
-            with self._told():
-                db = self._take()
-                sound = False
-                try:
-                    yield db
-                    sound = True
-                except Exception:
-                    sound = True  # the transaction was rolled back, or the connection is broken, which is seen below
-                    raise
-                finally:
-                    idle = self._driver.pq.TransactionStatus.IDLE
-                    if sound and not db.closed and db.info.transaction_status == idle and not self._closed:
-                        self._idle.append(db)
-                    else:
-                        db.close()
-        finally:
-            self._room.release()
-
-    def _take(self) -> Connection[Any]:
-        while self._idle:
+        lane: _Lane | None = getattr(self._own, "lane", None)
+        if lane is None:
+            lane = self._own.lane = self._lanes[next(self._numbers) % self._connections]
+        with lane.lock, self._told():
             try:
-                kept = self._idle.pop()
-            except IndexError:
-                break  # another thread was quicker
-            # A server that was restarted has closed our connection. That is seen before anything is sent: afterwards
-            # nobody could say whether it was done.
-            if not _has_something_to_say(kept):
-                return kept
-            kept.close()
+                if lane.db is None or not self._is_ready(lane.db):
+                    lane.drop()
+                    lane.db = self._connect()
+                yield lane.db
+            finally:
+                if lane.db is not None and not self._is_idle(lane.db):
+                    lane.drop()
+
+    def _is_idle(self, db: Connection[Any]) -> bool:
+        return not db.closed and bool(db.info.transaction_status == self._driver.pq.TransactionStatus.IDLE)
+
+    def _is_ready(self, db: Connection[Any]) -> bool:
+        """Whether a connection can be used again.
+
+        A server that was restarted has hung up. That is seen before anything is sent: afterwards nobody could say
+        whether it was done.
+        """
+        return self._is_idle(db) and not _has_something_to_say(db)
+
+    def _connect(self) -> Connection[Any]:
         milliseconds = max(int(self._timeout * 1000), 1)
         db: Connection[Any] = self._driver.connect(
             self._conninfo,
@@ -183,7 +187,7 @@ class PostgresStore(Store):
             application_name="accord",
         )
         try:
-            db.execute(f"SET statement_timeout = {milliseconds}; SET lock_timeout = {milliseconds}")
+            db.execute(f"SET statement_timeout = {milliseconds}")
             # What is answered is kept: a server that acknowledges before it has written is told not to.
             db.execute(
                 "SELECT set_config('synchronous_commit', 'on', false) "
@@ -224,6 +228,21 @@ class PostgresStore(Store):
                 db.execute("INSERT INTO accord_schema VALUES (%b)", (len(MIGRATIONS),))
             elif version < len(MIGRATIONS):
                 db.execute("UPDATE accord_schema SET version = %b", (len(MIGRATIONS),))
+
+
+class _Lane:
+    """A connection, if there is one, and the lock of whoever uses it."""
+
+    __slots__ = ("db", "lock")
+
+    def __init__(self) -> None:
+        self.db: Connection[Any] | None = None
+        self.lock = Lock()
+
+    def drop(self) -> None:
+        db, self.db = self.db, None
+        if db is not None:
+            db.close()
 
 
 def _load() -> ModuleType:

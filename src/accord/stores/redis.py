@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import random
 from contextlib import contextmanager
+from secrets import token_bytes
 from time import sleep
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
@@ -40,24 +41,24 @@ _SHORTEST, _LONGEST = 0.0005, 0.05
 _STEP = """
 local there = redis.call('GET', KEYS[1]) or ''
 if there ~= ARGV[1] then
-    return {0, there}
+    return {ARGV[4], 0, there}
 end
 local first = tonumber(ARGV[3])
 if first >= 0 and redis.call('LLEN', KEYS[2]) ~= first then
-    return {2, ''}
+    return {ARGV[4], 2, ''}
 end
 if ARGV[2] == '' then
     redis.call('DEL', KEYS[1], KEYS[2])
-    return {1, ''}
+    return {ARGV[4], 1, ''}
 end
 if first < 0 then
     redis.call('DEL', KEYS[2])
 end
-for number = 4, #ARGV do
+for number = 5, #ARGV do
     redis.call('RPUSH', KEYS[2], ARGV[number])
 end
 redis.call('SET', KEYS[1], ARGV[2])
-return {1, ''}
+return {ARGV[4], 1, ''}
 """
 
 
@@ -88,9 +89,13 @@ class RedisStore(Store):
             )
         except ValueError as error:
             raise UsageError(f"this is no address of a Redis: {error}") from None
-        with self._told():
-            self._check_server()
-            self._script: str = self._client.script_load(_STEP)
+        try:
+            with self._told():
+                self._check_server()
+                self._script: str = self._client.script_load(_STEP)
+        except BaseException:
+            self.close()
+            raise
 
     # -- what a kind of store does -------------------------------------------------------------------------------------
 
@@ -117,6 +122,9 @@ class RedisStore(Store):
         """What is kept for a key."""
         with self._told():
             text = self._client.get(self._key(key, "session"))
+        if text is not None and type(text) is not bytes:
+            self._hang_up()
+            raise StoreError("Redis has answered another question")
         return None if text is None else _unpacked(text)
 
     def rows(self) -> Iterator[tuple[str, Row]]:
@@ -158,12 +166,19 @@ class RedisStore(Store):
         """Change what is kept if it is that row; else what is there."""
         keys = self._key(key, "session"), self._key(key, "ledger")
         first = -1 if change.row is None or change.drop else change.first
-        arguments = (*keys, _packed(row), _packed(change.row), first, *change.lines)
+        # Whoever is interrupted may leave an answer in a connection, and the next one would take it for its own. So
+        # each question has a number of its own, and its answer repeats it.
+        number = token_bytes(8)
+        arguments = (*keys, _packed(row), _packed(change.row), first, number, *change.lines)
         with self._told():
             try:
-                done, there = self._client.evalsha(self._script, 2, *arguments)
+                answer = self._client.evalsha(self._script, 2, *arguments)
             except self._driver.exceptions.NoScriptError:  # the server was restarted, and has done nothing
-                done, there = self._client.eval(_STEP, 2, *arguments)
+                answer = self._client.eval(_STEP, 2, *arguments)
+        if type(answer) is not list or len(answer) != 3 or answer[0] != number:
+            self._hang_up()
+            raise StoreError("Redis has answered another question")
+        _, done, there = answer
         if done == 2:
             raise StoreError(f"the ledger of session `{key}` does not have as many entries as its record says")
         return None if done == 1 else bytes(there)
@@ -193,6 +208,15 @@ class RedisStore(Store):
             yield
         except self._driver.RedisError as error:
             raise StoreError(f"Redis says: {error}") from error
+        except Exception:
+            raise
+        except BaseException:
+            self._hang_up()
+            raise
+
+    def _hang_up(self) -> None:
+        """Close the connections that nobody uses: in one of them may be an answer that nobody has taken."""
+        self._client.connection_pool.disconnect(inuse_connections=False)
 
 
 def _load() -> ModuleType:

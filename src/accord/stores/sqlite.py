@@ -160,12 +160,21 @@ class SQLiteStore(Store):
         db = sqlite3.connect(uri, uri=True, timeout=self._timeout, isolation_level=None, check_same_thread=False)
         try:
             self._check_owner(db)
+            self._opened = self._identity()
             self._use_wal(db)
             db.execute(f"PRAGMA synchronous = {'FULL' if self._fsync == 'always' else 'NORMAL'}")
         except BaseException:
             db.close()
             raise
         return db
+
+    def _identity(self) -> tuple[int, int] | None:
+        """Which file stands at the path now."""
+        try:
+            found = self._path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
     def _check_owner(self, db: sqlite3.Connection) -> None:
         # In this order: both come to be in one transaction, and it may happen just now.
@@ -230,6 +239,9 @@ class SQLiteStore(Store):
         with self._using() as db:
             try:
                 db.execute("BEGIN IMMEDIATE")
+                # Others would begin with a new file, and everything could happen once here and once there.
+                if self._identity() != self._opened:
+                    raise StoreError(f"the file {self._path} was deleted or replaced")
                 yield db
                 db.execute("COMMIT")
             finally:

@@ -133,6 +133,7 @@ class FaultTests(Ground):
         if harness.address is not None:
             assert session.send("pay") == Blocked("the session cannot be kept (the store is closed)")
 
+    @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
     def test_cancelled_at_random_points(self, harness: StoreHarness, store: Store, tell: Callable[[str], None]) -> None:
         """A thread that is interrupted wherever it is leaves the session whole, and nobody waiting."""
         contract = accord.compile(ONE_SHOT)

@@ -1,0 +1,221 @@
+"""What keeping a session costs: one step, against the bare statements that any program would need for it.
+
+For each store three contestants take turns. `bare` runs the statements of one step, state and ledger together, in one
+atomic step, with bytes that were made before: no judging, no hashing, nothing of accord. The two others are a
+`StoredSession` whose session has 10 and 100,000 entries of history. All of them write the same number of bytes.
+
+A store on a disk is measured twice: flushed before each answer, as it is used, and not flushed, where the disk hides
+nothing of what accord adds. `memory` has no statements to compare with; its figure stands for itself.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any
+
+import accord
+from accord import MemoryStore, PostgresStore, RedisStore, SQLiteStore, StoredSession
+from accord.ledger.entries import fields_of
+from accord.ledger.linking import link
+from accord.stores import postgres as postgres_module
+from accord.stores import redis as redis_module
+from accord.stores.record import read, write
+from accord.stores.store import Change
+from accord.testing.servers import PostgresServer, RedisServer
+from bench.measure import Entry, race
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from accord.stores import Row, Store
+    from bench.measure import Timing
+
+__all__ = ["BARE", "LONG", "SHORT", "StoreCosts", "measure_stores"]
+
+SHORT, LONG = 10, 100_000
+BARE = "bare"
+
+_STEPS = 20
+_CHUNK = 2_000
+_CONTRACT = accord.compile("rec X.!Search.?Results.X")
+_PAYLOAD: dict[str, object] = {"city": "Lisbon", "nights": 3, "total": 149.5}
+
+
+@dataclass(frozen=True, slots=True)
+class StoreCosts:
+    """Times of one step by store and contestant, and why a store was not measured."""
+
+    times: dict[str, dict[str, Timing]]
+    skipped: dict[str, str]
+
+    def share(self, store: str) -> float | None:
+        """How many times the bare statements a step costs; `None` where there are none."""
+        of = self.times[store]
+        return max(of[str(n)].best for n in (SHORT, LONG)) / of[BARE].best if BARE in of else None
+
+    def growth(self, store: str) -> float:
+        """How many times as long a step takes after a long history as after a short one."""
+        of = self.times[store]
+        return of[str(LONG)].best / of[str(SHORT)].best
+
+
+def measure_stores() -> StoreCosts:
+    """Everything."""
+    times, skipped = {}, {}
+    with tempfile.TemporaryDirectory() as folder:
+        times["memory"] = _measure(MemoryStore(), None, rounds=60)
+        for name, fsync, rounds in (("SQLite, flushed", "always", 15), ("SQLite", "never", 60)):
+            path = Path(folder, f"{fsync}.db")
+            with SQLiteStore(path, fsync=fsync) as store:  # type: ignore[arg-type] # both are
+                times[name] = _measure(store, _bare_sqlite, rounds=rounds)
+    for kind, server, opener, bare in (
+        ("PostgreSQL", PostgresServer, PostgresStore, _bare_postgres),
+        ("Redis", RedisServer, RedisStore, _bare_redis),
+    ):
+        missing = server.why_not()
+        for flush in (True, False):
+            name = f"{kind}, flushed" if flush else kind
+            if missing is not None:
+                skipped[name] = missing
+                continue
+            with server(flush=flush) as running, opener(running.url, timeout=120) as store:
+                times[name] = _measure(store, bare, rounds=15 if flush else 60)
+    return StoreCosts(times, skipped)
+
+
+def _measure(
+    store: Store, bare: Callable[[Any, Row, bytes], Callable[[], None]] | None, rounds: int
+) -> dict[str, Timing]:
+    entries = {}
+    for length in (SHORT, LONG):
+        session = StoredSession(store, _CONTRACT, f"history of {length}")
+        _make_history(store, session, length)
+        entries[str(length)] = Entry(_stepping(session))
+    if bare is not None:
+        _make_history(store, StoredSession(store, _CONTRACT, BARE), SHORT)
+        row = store.row(BARE)
+        if row is None:
+            raise AssertionError(BARE)
+        entries[BARE] = Entry(_repeating(bare(store, row, store.lines(BARE, 1, 1)[0])))
+    times = race(entries, rounds=rounds, warm_up=2)
+    for length in (SHORT, LONG):
+        if not store.verify(f"history of {length}").ok:
+            raise AssertionError(length)
+    return times
+
+
+def _make_history(store: Store, session: StoredSession, length: int) -> None:
+    """A session with so many entries, written in large pieces: each is the first attempt again, linked to the last."""
+    session.send("Search", _PAYLOAD)
+    session.receive("Results")
+    key = session.key
+    row = store.row(key)
+    if row is None:
+        raise AssertionError(key)
+    record = read(key, row, None)
+    attempt = accord.ledger.Attempt(
+        session=key, contract=_CONTRACT.digest, event="!Search", verdict="violation", payload=_PAYLOAD
+    )
+    fields = fields_of(attempt)
+    number, head = record.version, record.head
+    while number < length:
+        lines = []
+        for _ in range(min(_CHUNK, length - number)):
+            number += 1
+            line, head = link(fields, number, head, None)
+            lines.append(line)
+        after = write(_replaced(record, version=number, head=head), None)
+        change = Change(after, number - len(lines) + 1, tuple(lines))
+        store.exchange(key, None, lambda _, change=change: change)  # type: ignore[misc]
+
+
+def _replaced(record: Any, **changes: object) -> Any:  # noqa: ANN401
+    from msgspec.structs import replace
+
+    return replace(record, **changes)
+
+
+def _stepping(session: StoredSession) -> Callable[[], float]:
+    def run() -> float:
+        start = perf_counter_ns()
+        for _ in range(_STEPS // 2):
+            session.send("Search", _PAYLOAD)
+            session.receive("Results")
+        return (perf_counter_ns() - start) / 1e9 / _STEPS
+
+    return run
+
+
+def _repeating(step: Callable[[], None]) -> Callable[[], float]:
+    def run() -> float:
+        start = perf_counter_ns()
+        for _ in range(_STEPS):
+            step()
+        return (perf_counter_ns() - start) / 1e9 / _STEPS
+
+    return run
+
+
+# -- the bare statements -----------------------------------------------------------------------------------------------
+
+
+def _bare_sqlite(store: SQLiteStore, row: Row, line: bytes) -> Callable[[], None]:
+    db = store._connect()  # noqa: SLF001 - with the same settings
+    numbers = iter(range(row.version + 1, 1 << 40))
+    execute = db.execute
+
+    def step() -> None:
+        execute("BEGIN IMMEDIATE")
+        execute("SELECT version, expires, sealed FROM sessions WHERE key = ?", (BARE,)).fetchone()
+        execute("UPDATE sessions SET version = ?, expires = ?, sealed = ? WHERE key = ?", (*row, BARE))
+        execute("INSERT INTO entries VALUES (?, ?, ?)", (BARE, next(numbers), line))
+        execute("COMMIT")
+
+    return step
+
+
+def _bare_postgres(store: PostgresStore, row: Row, line: bytes) -> Callable[[], None]:
+    db = store._connect()  # noqa: SLF001 - with the same settings
+    numbers = iter(range(row.version + 1, 1 << 40))
+    statement = postgres_module._STEP  # noqa: SLF001 - the same statement
+
+    def step() -> None:
+        db.execute(statement, (*row, BARE, *row, next(numbers), line))
+
+    return step
+
+
+def _bare_redis(store: RedisStore, row: Row, line: bytes) -> Callable[[], None]:
+    client, script = store._client, store._script  # noqa: SLF001 - the same script
+    keys = store._key(BARE, "session"), store._key(BARE, "ledger")  # noqa: SLF001
+    packed = redis_module._packed(row)  # noqa: SLF001
+    numbers = iter(range(row.version + 1, 1 << 40))
+
+    def step() -> None:
+        client.evalsha(script, 2, *keys, packed, packed, next(numbers), b"12345678", line)
+
+    return step
+
+
+# -- by itself ---------------------------------------------------------------------------------------------------------
+
+
+def main() -> int:
+    """Measure stores alone; the exit code."""
+    from bench.bars import judge_stores
+    from bench.printing import print_tables
+    from bench.tables import bars_table, stores_table
+
+    costs = measure_stores()
+    bars = judge_stores(costs)
+    print_tables([stores_table(costs), bars_table(bars)])
+    return 0 if all(bar.passed for bar in bars) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
