@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter_ns

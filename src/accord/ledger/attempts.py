@@ -6,13 +6,13 @@ Whoever records attempts goes through here, so that all of them are recorded in 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from accord.errors import UsageError
+from accord.language.labels import print_word
 from accord.ledger.entries import Attempt
-from accord.ledger.represent import own_copy
+from accord.ledger.represent import is_plain_number, own_copy, plain_copy
 from accord.monitor import Blocked, Unrecognized, Violation
 from accord.monitor.events import make_event, make_time
 
@@ -22,14 +22,13 @@ if TYPE_CHECKING:
     from accord.machine.contract import Contract
     from accord.monitor import Verdict
 
-__all__ = ["Given", "Moment", "Payload", "check", "describe", "own", "seconds", "why"]
+__all__ = ["Given", "Moment", "Payload", "check", "describe", "gather", "own", "seconds", "why", "word_of"]
 
 Moment: TypeAlias = "Time | datetime"
 Payload: TypeAlias = "Mapping[str, object] | None"
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(NamedTuple):
     """An attempt as the caller gave it; `direction` is that of an event, or what else was tried."""
 
     direction: str
@@ -39,6 +38,19 @@ class Given:
     by: object = None
     at: object = None
     meta: object = None
+    plain: bool = False
+    """Whether everything about it is known to be plain: see `represent.plain_copy`."""
+
+
+def gather(
+    direction: str, label: object, payload: object, partner: object, by: object, at: object, meta: object
+) -> Given:
+    """An attempt with a payload of its own, so that what is judged is what is recorded, whatever others do to it."""
+    if partner is None and by is None and meta is None and type(label) is str and label.isascii():
+        copy = None if payload is None else plain_copy(payload)
+        if (payload is None or copy is not None) and (at is None or is_plain_number(at)):
+            return Given(direction, label, copy, None, None, at, None, plain=True)
+    return Given(direction, label, own(payload), partner, by, at, meta)  # type: ignore[arg-type] # judged later
 
 
 def own(payload: Payload) -> Payload:
@@ -84,7 +96,7 @@ def describe(
         session=session,
         contract=contract.digest,
         protocol=protocol,
-        event=_word(given),
+        event=word_of(given),
         payload=given.payload,
         by=given.by,  # type: ignore[arg-type] # the monitor has taken it
         at=given.at.isoformat() if isinstance(given.at, datetime) else given.at,
@@ -96,9 +108,12 @@ def describe(
     )
 
 
-def _word(given: Given) -> str:
+def word_of(given: Given) -> str:
+    """How the attempt stands in a trace."""
     if given.direction not in {"!", "?"}:
         return given.direction
+    if given.plain:
+        return print_word(given.direction, given.label, None)  # type: ignore[arg-type] # so it is
     return make_event(given.direction, given.label, None, given.partner, given.by).word  # type: ignore[arg-type] # `!` or `?`
 
 

@@ -14,16 +14,18 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from accord.errors import CorruptSessionError, UsageError
-from accord.ledger.attempts import check, describe, seconds
+from accord.ledger.attempts import check, describe, seconds, word_of
 from accord.ledger.entries import BEFORE_FIRST, begin_fields, fields_of
 from accord.ledger.linking import link
+from accord.machine.stages import Stage
 from accord.monitor import snapshot as snapshots
 from accord.monitor.step import begin, status
-from accord.monitor.verdicts import Blocked
+from accord.monitor.verdicts import OK, Blocked
 from accord.stores.record import EXPIRED, Record, read, write
 from accord.stores.store import Change
 
 if TYPE_CHECKING:
+    from accord.canonical import Json
     from accord.ledger.attempts import Given
     from accord.machine.clocks import Time
     from accord.machine.contract import Contract
@@ -39,12 +41,14 @@ Move = Callable[["Situation", int], "tuple[Situation, Verdict]"]
 """The pure step: given where a session is and how many events it has seen, where it is afterwards and the verdict."""
 
 _ENCODER = msgspec.json.Encoder()
+_MOST_REMEMBERED = 64
 
 
 class Identity(NamedTuple):
     """Which session it is, and what it must be: the key, the contract, and how it is watched.
 
-    `began` is when it begins, if it has not yet; `lasts` is how long it lives after each attempt.
+    `began` is when it begins, if it has not yet; `lasts` is how long it lives after each attempt. `remembered` holds
+    what some places look like as JSON.
     """
 
     key: str
@@ -54,6 +58,7 @@ class Identity(NamedTuple):
     secret: bytes | None
     began: Time | None
     lasts: Time | None
+    remembered: dict[Stage, msgspec.Raw]
 
 
 class Known(NamedTuple):
@@ -88,7 +93,7 @@ def recognise(identity: Identity, row: Row | None) -> Known:
         situation, protocol, mode, events = snapshots.read_described(bytes(record.session), identity.contract)
     except UsageError as error:
         raise CorruptSessionError(f"session `{identity.key}` is corrupted: {error}") from None
-    if (protocol, mode, events) != (record.protocol, record.mode, record.events):
+    if (protocol, mode, events) != (record.protocol, record.mode, 0):
         raise CorruptSessionError(f"session `{identity.key}` is corrupted: its record contradicts itself")
     return Known(row, record, situation)
 
@@ -144,15 +149,14 @@ def _kept(
 ) -> tuple[Change, Verdict | UsageError, Known]:
     """The change that records an attempt and takes the session there."""
     secret, before = identity.secret, known.record
-    fields = fields_of(describe(*attempt, identity.key, identity.contract, identity.protocol))
+    fields, plain = _fields(identity, *attempt)
     lines: tuple[bytes, ...] = ()
     first, last = (0, BEFORE_FIRST) if before is None else (before.version + 1, before.head)
     if before is None:
         line, last = link(begin_fields(secrets.token_hex(16), keyed=secret is not None), 0, last, secret)
         lines = (line,)
     number = first + len(lines)
-    line, head = link(fields, number, last, secret)
-    described = snapshots.describe(situation, identity.contract, identity.protocol, identity.mode, events)
+    line, head = link(fields, number, last, secret, plain=plain)
     record = Record(
         key=identity.key,
         version=number,
@@ -163,10 +167,48 @@ def _kept(
         status=status(situation),
         events=events,
         expires=expires,
-        session=msgspec.Raw(_ENCODER.encode(described)),
+        session=_described(identity, situation),
     )
     row = write(record, secret)
     return Change(row, first, (*lines, line)), attempt[1], Known(row, record, situation)
+
+
+def _fields(identity: Identity, given: Given, answer: Verdict | UsageError) -> tuple[dict[str, Json], bool]:
+    """What the ledger keeps of an attempt, and whether all of it is plain."""
+    if answer is not OK or not given.plain:
+        return fields_of(describe(given, answer, identity.key, identity.contract, identity.protocol)), False
+    fields: dict[str, Json] = {
+        "act": "attempt",
+        "contract": identity.contract.digest,
+        "event": word_of(given),
+        "session": identity.key,
+        "verdict": "ok",
+    }
+    if given.payload is not None:
+        fields["payload"] = given.payload  # type: ignore[assignment] # it is plain
+    if given.at is not None:
+        fields["at"] = given.at  # type: ignore[assignment] # it is plain
+    if identity.protocol is not None:
+        fields["protocol"] = identity.protocol
+    return fields, True
+
+
+def _described(identity: Identity, situation: Situation) -> msgspec.Raw:
+    """Where a session stands, as JSON. Its events are counted in the record, so that here equal places look equal."""
+    place, remembered = situation.place, identity.remembered
+    if situation.holding or not isinstance(place, Stage):
+        return _encoded(identity, situation)
+    described = remembered.get(place)
+    if described is None:
+        described = _encoded(identity, situation)
+        if len(remembered) < _MOST_REMEMBERED:
+            remembered[place] = described
+    return described
+
+
+def _encoded(identity: Identity, situation: Situation) -> msgspec.Raw:
+    described = snapshots.describe(situation, identity.contract, identity.protocol, identity.mode, 0)
+    return msgspec.Raw(_ENCODER.encode(described))
 
 
 def _is_late(expires: float | None, at: Time | None) -> bool:

@@ -139,7 +139,8 @@ class RedisServer(Server):
         """The command that runs it in the foreground."""
         options = {
             "port": str(self.port), "bind": "127.0.0.1", "dir": str(self.folder), "save": "",
-            "appendonly": "yes" if self.flush else "no", "appendfsync": "always", "maxmemory-policy": "noeviction", "daemonize": "no",
+            "appendonly": "yes" if self.flush else "no", "appendfsync": "always", "daemonize": "no",
+            "maxmemory-policy": "noeviction",
         }  # fmt: skip
         arguments = [part for name, value in options.items() for part in (f"--{name}", value)]
         return [shutil.which("redis-server") or "redis-server", *arguments]
