@@ -13,6 +13,7 @@ from __future__ import annotations
 import sys
 import tempfile
 from dataclasses import dataclass
+from itertools import cycle, islice
 from pathlib import Path
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ import accord
 from accord import MemoryStore, PostgresStore, RedisStore, SQLiteStore, StoredSession
 from accord.ledger.entries import fields_of
 from accord.ledger.linking import link
+from accord.stores import Row
 from accord.stores import postgres as postgres_module
 from accord.stores import redis as redis_module
 from accord.stores.record import read, write
@@ -29,9 +31,9 @@ from accord.testing.servers import PostgresServer, RedisServer
 from bench.measure import Entry, race
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-    from accord.stores import Row, Store
+    from accord.stores import Store
     from bench.measure import Timing
 
 __all__ = ["BARE", "LONG", "SHORT", "StoreCosts", "measure_stores"]
@@ -163,12 +165,20 @@ def _repeating(step: Callable[[], None]) -> Callable[[], float]:
 # -- the bare statements -----------------------------------------------------------------------------------------------
 
 
+def _turns(row: Row) -> Iterator[tuple[Row, Row]]:
+    """What is there and what it becomes, again and again; no store may notice that nothing has changed."""
+    other = Row(row.version + 1, row.expires, row.sealed[:-10] + b"0" * 10)
+    return cycle([(row, other), (other, row)])
+
+
 def _bare_sqlite(store: SQLiteStore, row: Row, line: bytes) -> Callable[[], None]:
     db = store._connect()  # noqa: SLF001 - with the same settings
     numbers = iter(range(row.version + 1, 1 << 40))
     execute = db.execute
+    rows = _turns(row)
 
     def step() -> None:
+        _, row = next(rows)
         execute("BEGIN IMMEDIATE")
         execute("SELECT version, expires, sealed FROM sessions WHERE key = ?", (BARE,)).fetchone()
         execute("UPDATE sessions SET version = ?, expires = ?, sealed = ? WHERE key = ?", (*row, BARE))
@@ -182,9 +192,12 @@ def _bare_postgres(store: PostgresStore, row: Row, line: bytes) -> Callable[[], 
     db = store._connect()  # noqa: SLF001 - with the same settings
     numbers = iter(range(row.version + 1, 1 << 40))
     statement = postgres_module._STEP  # noqa: SLF001 - the same statement
+    rows = _turns(row)
 
     def step() -> None:
-        db.execute(statement, (*row, BARE, *row, next(numbers), line))
+        before, after = next(rows)
+        if db.execute(statement, (*after, BARE, *before, next(numbers), line)).rowcount != 1:
+            raise AssertionError
 
     return step
 
@@ -192,11 +205,13 @@ def _bare_postgres(store: PostgresStore, row: Row, line: bytes) -> Callable[[], 
 def _bare_redis(store: RedisStore, row: Row, line: bytes) -> Callable[[], None]:
     client, script = store._client, store._script  # noqa: SLF001 - the same script
     keys = store._key(BARE, "session"), store._key(BARE, "ledger")  # noqa: SLF001
-    packed = redis_module._packed(row)  # noqa: SLF001
+    packed = redis_module._packed  # noqa: SLF001
     numbers = iter(range(row.version + 1, 1 << 40))
+    rows = cycle([(packed(before), packed(after)) for before, after in islice(_turns(row), 2)])
 
     def step() -> None:
-        client.evalsha(script, 2, *keys, packed, packed, next(numbers), b"12345678", line)
+        if client.evalsha(script, 2, *keys, *next(rows), next(numbers), b"12345678", line)[1] != 1:
+            raise AssertionError
 
     return step
 

@@ -195,7 +195,7 @@ def frame(body: bytes, sealed: str) -> bytes:
 
 def ending(sealed: str) -> bytes:
     """How a line ends behind the entry."""
-    return b',"hash":"%b"}\n' % sealed.encode("ascii")
+    return b"".join((b',"hash":"', sealed.encode("ascii"), b'"}\n'))
 
 
 # Made once, while the module is imported: making them is not safe when several threads do it at the same time.

@@ -106,7 +106,7 @@ def check_name(key: object) -> str:
 def write(record: Record, secret: bytes | None) -> Row:
     """The row that holds a record."""
     body = _ENCODER.encode(record)
-    sealed = b'%b%b%b%b"}' % (_OPENING, body, _BEFORE_SEAL, seal(body, secret).encode("ascii"))
+    sealed = b"".join((_OPENING, body, _BEFORE_SEAL, seal(body, secret).encode("ascii"), b'"}'))
     return Row(record.version, record.expires, sealed)
 
 

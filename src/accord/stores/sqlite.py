@@ -103,13 +103,25 @@ class SQLiteStore(Store):
     def exchange(self, key: str, guess: Row | None, judge: Judge) -> None:
         """One compare-and-step, in one transaction."""
         change = None if guess is None else judge(guess)
-        with self._transaction() as db:
-            if guess is not None and change is not None and _step(db, key, guess, change):
-                return
-            row = _select(db, key)
-            change = judge(row)
-            if change is not None:
-                _keep(db, key, row, change)
+        if self._process != os.getpid():
+            self._reopen()
+        with self._lock:
+            db = self._db
+            try:
+                # As in `_transaction`, which would take as long as the rest of a step.
+                self._begin(db)
+                if guess is None or change is None or not _step(db, key, guess, change):
+                    row = _select(db, key)
+                    change = judge(row)
+                    if change is not None:
+                        _keep(db, key, row, change)
+                db.execute("COMMIT")
+            except sqlite3.Error as error:
+                raise _told_of(error) from error
+            finally:
+                # Whatever happened, an interrupt included, nobody is left waiting for us.
+                if not self._closed and db.in_transaction:
+                    db.rollback()
 
     def row(self, key: str) -> Row | None:
         """What is kept for a key."""
@@ -228,25 +240,35 @@ class SQLiteStore(Store):
     def _using(self) -> Iterator[sqlite3.Connection]:
         """The connection, for one thread at a time; after a fork, one of our own."""
         if self._process != os.getpid():
-            self._lock = RLock()  # whoever held the other one is not in this process
-            self._process = os.getpid()
-            with _told():
-                # SQLite must not even close what another process has opened.
-                self._inherited.append(self._db)
-                self._db = self._connect()
+            self._reopen()
         with self._lock, _told():
             if self._closed:
                 raise StoreError("the store is closed")
             yield self._db
 
+    def _reopen(self) -> None:
+        """After a fork: a lock and a connection of our own."""
+        self._lock = RLock()  # whoever held the other one is not in this process
+        self._process = os.getpid()
+        # SQLite must not even close what another process has opened.
+        self._inherited.append(self._db)
+        with _told():
+            self._db = self._connect()
+
+    def _begin(self, db: sqlite3.Connection) -> None:
+        """Take the write lock of the file, if it is still the file that was opened."""
+        if self._closed:
+            raise StoreError("the store is closed")
+        db.execute("BEGIN IMMEDIATE")
+        # Others would begin with a new file, and everything could happen once here and once there.
+        if self._identity() != self._opened:
+            raise StoreError(f"the file {self._path} was deleted or replaced")
+
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         with self._using() as db:
             try:
-                db.execute("BEGIN IMMEDIATE")
-                # Others would begin with a new file, and everything could happen once here and once there.
-                if self._identity() != self._opened:
-                    raise StoreError(f"the file {self._path} was deleted or replaced")
+                self._begin(db)
                 yield db
                 db.execute("COMMIT")
             finally:
@@ -299,7 +321,11 @@ def _told() -> Iterator[None]:
     """Errors of the database as errors of a store."""
     try:
         yield
-    except sqlite3.IntegrityError as error:
-        raise StoreError(f"the store holds an entry that nobody has acknowledged: {error}") from error
-    except (sqlite3.Error, sqlite3.Warning) as error:
-        raise StoreError(f"SQLite says: {error}") from error
+    except sqlite3.Error as error:
+        raise _told_of(error) from error
+
+
+def _told_of(error: sqlite3.Error) -> StoreError:
+    if isinstance(error, sqlite3.IntegrityError):
+        return StoreError(f"the store holds an entry that nobody has acknowledged: {error}")
+    return StoreError(f"SQLite says: {error}")

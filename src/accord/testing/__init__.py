@@ -6,6 +6,7 @@ store and breaks it on purpose. `servers` starts PostgreSQL and Redis on loopbac
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -33,5 +34,6 @@ def __getattr__(name: str) -> object:
     if name == "StoreConformance":
         import pytest  # noqa: PLC0415 - only the suite needs it
 
-        pytest.register_assert_rewrite("accord.testing.conformance", "accord.testing.agreement")
+        rewritten = ("accord.testing.conformance", "accord.testing.agreement")
+        pytest.register_assert_rewrite(*(module for module in rewritten if module not in sys.modules))
     return getattr(import_module(home), name)
