@@ -10,7 +10,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from accord.errors import UsageError
-from accord.language.labels import print_word
 from accord.ledger.entries import Attempt
 from accord.ledger.represent import is_plain_number, own_copy, plain_copy
 from accord.monitor import Blocked, Unrecognized, Violation
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from accord.machine.contract import Contract
     from accord.monitor import Verdict
 
-__all__ = ["Given", "Moment", "Payload", "check", "describe", "gather", "own", "seconds", "why", "word_of"]
+__all__ = ["Given", "Moment", "Payload", "check", "describe", "gather", "own", "seconds", "why"]
 
 Moment: TypeAlias = "Time | datetime"
 Payload: TypeAlias = "Mapping[str, object] | None"
@@ -96,7 +95,7 @@ def describe(
         session=session,
         contract=contract.digest,
         protocol=protocol,
-        event=word_of(given),
+        event=_word(given),
         payload=given.payload,
         by=given.by,  # type: ignore[arg-type] # the monitor has taken it
         at=given.at.isoformat() if isinstance(given.at, datetime) else given.at,
@@ -108,12 +107,9 @@ def describe(
     )
 
 
-def word_of(given: Given) -> str:
-    """How the attempt stands in a trace."""
+def _word(given: Given) -> str:
     if given.direction not in {"!", "?"}:
         return given.direction
-    if given.plain:
-        return print_word(given.direction, given.label, None)  # type: ignore[arg-type] # so it is
     return make_event(given.direction, given.label, None, given.partner, given.by).word  # type: ignore[arg-type] # `!` or `?`
 
 

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from accord.errors import CorruptSessionError, UsageError
-from accord.ledger.attempts import check, describe, seconds, word_of
+from accord.ledger.attempts import check, describe, seconds
 from accord.ledger.entries import BEFORE_FIRST, begin_fields, fields_of
 from accord.ledger.linking import link
 from accord.machine.stages import Stage
 from accord.monitor import snapshot as snapshots
-from accord.monitor.step import begin, status
+from accord.monitor.step import Situation, begin, status
 from accord.monitor.verdicts import OK, Blocked
 from accord.stores.record import EXPIRED, Record, read, write
 from accord.stores.store import Change
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from accord.machine.clocks import Time
     from accord.machine.contract import Contract
     from accord.monitor import Verdict
-    from accord.monitor.step import Mode, Situation
+    from accord.monitor.step import Mode, Status
     from accord.stores.record import Row
 
 __all__ = ["EXPIRED_FOR_GOOD", "Identity", "Known", "Move", "Outcome", "judge", "recognise"]
@@ -58,7 +58,7 @@ class Identity(NamedTuple):
     secret: bytes | None
     began: Time | None
     lasts: Time | None
-    remembered: dict[Stage, msgspec.Raw]
+    remembered: dict[Stage, tuple[msgspec.Raw, Status]]
 
 
 class Known(NamedTuple):
@@ -115,6 +115,10 @@ def _check_same(identity: Identity, record: Record) -> None:
 def judge(identity: Identity, known: Known, given: Given, move: Move) -> Outcome:
     """The outcome of an attempt at the session as it is known."""
     situation, record = known.situation, known.record
+    if given.plain and record is not None:
+        outcome = _quick(identity, known, given)
+        if outcome is not None:
+            return outcome
     if situation is None:
         return Outcome(None, EXPIRED_FOR_GOOD, known)  # its ledger is gone, so this cannot be recorded in it
     events = 0 if record is None else record.events
@@ -139,6 +143,56 @@ def judge(identity: Identity, known: Known, given: Given, move: Move) -> Outcome
     return Outcome(*_kept(identity, known, (given, answer), situation, events, expires))
 
 
+def _quick(identity: Identity, known: Known, given: Given) -> Outcome | None:
+    """The outcome of a plain attempt that sessions have made before from the same place, which most are.
+
+    It is what all that follows comes to for such an attempt, and nothing is called that can be left out: a test holds
+    that both ways keep the same bytes.
+    """
+    situation, before = known.situation, known.record
+    if situation is None or situation.holding or before is None or before.expires is not None:
+        return None
+    place = situation.place
+    # INVARIANT: a link leads to the same stage as a step would, and leaves what is held alone.
+    link_to = (place.sends if given.direction == "!" else place.receives).get(given.label)  # type: ignore[call-overload]
+    if link_to is None or identity.lasts is not None:
+        return None
+    (word,), after = link_to
+    remembered = identity.remembered.get(after)
+    if remembered is None:
+        return None
+    fields: dict[str, Json] = {
+        "act": "attempt",
+        "contract": before.contract,
+        "event": word,
+        "session": before.key,
+        "verdict": "ok",
+    }
+    if given.payload is not None:
+        fields["payload"] = given.payload  # type: ignore[assignment] # it is plain
+    if given.at is not None:
+        fields["at"] = given.at  # type: ignore[assignment] # it is plain
+    if before.protocol is not None:
+        fields["protocol"] = before.protocol
+    number = before.version + 1
+    line, head = link(fields, number, before.head, identity.secret, plain=True)
+    described, standing = remembered
+    record = Record(
+        key=before.key,
+        version=number,
+        head=head,
+        contract=before.contract,
+        protocol=before.protocol,
+        mode=before.mode,
+        status=standing,
+        events=before.events + 1,
+        expires=None,
+        session=described,
+    )
+    row = write(record, identity.secret)
+    return Outcome(Change(row, number, (line,)), OK, Known(row, record, Situation(after, situation.holding)))
+
+
 def _kept(
     identity: Identity,
     known: Known,
@@ -149,14 +203,15 @@ def _kept(
 ) -> tuple[Change, Verdict | UsageError, Known]:
     """The change that records an attempt and takes the session there."""
     secret, before = identity.secret, known.record
-    fields, plain = _fields(identity, *attempt)
+    fields = fields_of(describe(*attempt, identity.key, identity.contract, identity.protocol))
     lines: tuple[bytes, ...] = ()
     first, last = (0, BEFORE_FIRST) if before is None else (before.version + 1, before.head)
     if before is None:
         line, last = link(begin_fields(secrets.token_hex(16), keyed=secret is not None), 0, last, secret)
         lines = (line,)
     number = first + len(lines)
-    line, head = link(fields, number, last, secret, plain=plain)
+    line, head = link(fields, number, last, secret)
+    described, standing = _described(identity, situation)
     record = Record(
         key=identity.key,
         version=number,
@@ -164,51 +219,26 @@ def _kept(
         contract=identity.contract.digest,
         protocol=identity.protocol,
         mode=identity.mode,
-        status=status(situation),
+        status=standing,
         events=events,
         expires=expires,
-        session=_described(identity, situation),
+        session=described,
     )
     row = write(record, secret)
     return Change(row, first, (*lines, line)), attempt[1], Known(row, record, situation)
 
 
-def _fields(identity: Identity, given: Given, answer: Verdict | UsageError) -> tuple[dict[str, Json], bool]:
-    """What the ledger keeps of an attempt, and whether all of it is plain."""
-    if answer is not OK or not given.plain:
-        return fields_of(describe(given, answer, identity.key, identity.contract, identity.protocol)), False
-    fields: dict[str, Json] = {
-        "act": "attempt",
-        "contract": identity.contract.digest,
-        "event": word_of(given),
-        "session": identity.key,
-        "verdict": "ok",
-    }
-    if given.payload is not None:
-        fields["payload"] = given.payload  # type: ignore[assignment] # it is plain
-    if given.at is not None:
-        fields["at"] = given.at  # type: ignore[assignment] # it is plain
-    if identity.protocol is not None:
-        fields["protocol"] = identity.protocol
-    return fields, True
+def _described(identity: Identity, situation: Situation) -> tuple[msgspec.Raw, Status]:
+    """Where a session stands, as JSON, and its status.
 
-
-def _described(identity: Identity, situation: Situation) -> msgspec.Raw:
-    """Where a session stands, as JSON. Its events are counted in the record, so that here equal places look equal."""
-    place, remembered = situation.place, identity.remembered
-    if situation.holding or not isinstance(place, Stage):
-        return _encoded(identity, situation)
-    described = remembered.get(place)
-    if described is None:
-        described = _encoded(identity, situation)
-        if len(remembered) < _MOST_REMEMBERED:
-            remembered[place] = described
-    return described
-
-
-def _encoded(identity: Identity, situation: Situation) -> msgspec.Raw:
+    Its events are counted in the record and not here, so that equal places look equal and can be remembered.
+    """
     described = snapshots.describe(situation, identity.contract, identity.protocol, identity.mode, 0)
-    return msgspec.Raw(_ENCODER.encode(described))
+    result = msgspec.Raw(_ENCODER.encode(described)), status(situation)
+    place, remembered = situation.place, identity.remembered
+    if not situation.holding and isinstance(place, Stage) and len(remembered) < _MOST_REMEMBERED:
+        remembered[place] = result
+    return result
 
 
 def _is_late(expires: float | None, at: Time | None) -> bool:

@@ -17,8 +17,8 @@ from accord.machine.contract import Contract, compile_contract
 from accord.machine.extent import Extent
 from accord.monitor import snapshot as snapshots
 from accord.monitor.events import make_event, make_time
-from accord.monitor.step import Situation, close, is_over, status, step, tick
-from accord.monitor.verdicts import CLOSING, OK, TICKING, Blocked
+from accord.monitor.step import close, is_over, status, step, tick
+from accord.monitor.verdicts import CLOSING, TICKING, Blocked
 from accord.stores.judging import EXPIRED_FOR_GOOD, Identity, judge, recognise
 from accord.stores.record import EXPIRED, check_name
 from accord.stores.store import Store
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from accord.ledger.chain import Verification
     from accord.machine.clocks import Time
     from accord.monitor import Verdict
-    from accord.monitor.step import Mode
+    from accord.monitor.step import Mode, Situation
     from accord.stores.judging import Known, Move, Outcome
     from accord.stores.record import KeptStatus, Row
     from accord.stores.store import Change
@@ -246,12 +246,6 @@ class StoredSession:
         mode = self._identity.mode
 
         def move(situation: Situation, events: int) -> tuple[Situation, Verdict]:
-            if given.plain:
-                # INVARIANT: a link leads to the same stage as a step would, and leaves what is held alone.
-                place = situation.place
-                link = (place.sends if direction == "!" else place.receives).get(given.label)  # type: ignore[call-overload]
-                if link is not None:
-                    return Situation(link[1], situation.holding), OK
             at = seconds(given.at)
             event = make_event(direction, given.label, given.payload, given.partner, given.by, at)
             return step(situation, event, mode, events)
