@@ -25,6 +25,7 @@ from accord.ledger.linking import link
 from accord.stores import Row
 from accord.stores import postgres as postgres_module
 from accord.stores import redis as redis_module
+from accord.stores import sqlite as sqlite_module
 from accord.stores.record import read, write
 from accord.stores.store import Change
 from accord.testing.servers import PostgresServer, RedisServer
@@ -174,14 +175,13 @@ def _turns(row: Row) -> Iterator[tuple[Row, Row]]:
 def _bare_sqlite(store: SQLiteStore, row: Row, line: bytes) -> Callable[[], None]:
     db = store._connect()  # noqa: SLF001 - with the same settings
     numbers = iter(range(row.version + 1, 1 << 40))
-    execute = db.execute
+    execute, statement = db.execute, sqlite_module._STEP  # noqa: SLF001 - the same statement
     rows = _turns(row)
 
     def step() -> None:
-        _, row = next(rows)
+        before, after = next(rows)
         execute("BEGIN IMMEDIATE")
-        execute("SELECT version, expires, sealed FROM sessions WHERE key = ?", (BARE,)).fetchone()
-        execute("UPDATE sessions SET version = ?, expires = ?, sealed = ? WHERE key = ?", (*row, BARE))
+        execute(statement, (*after, BARE, *before))
         execute("INSERT INTO entries VALUES (?, ?, ?)", (BARE, next(numbers), line))
         execute("COMMIT")
 

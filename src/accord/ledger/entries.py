@@ -190,7 +190,7 @@ def seal(body: bytes, key: bytes | None) -> str:
 
 def frame(body: bytes, sealed: str) -> bytes:
     """The line that holds an entry."""
-    return b"".join((OPENING, body, ending(sealed)))
+    return b"".join((OPENING, body, b',"hash":"', sealed.encode("ascii"), b'"}\n'))
 
 
 def ending(sealed: str) -> bytes:

@@ -19,14 +19,12 @@ __all__ = ["link"]
 _ENCODER = msgspec.json.Encoder(order="deterministic")
 
 
-def link(fields: dict[str, Json], seq: int, last: str, key: bytes | None, *, plain: bool = False) -> tuple[bytes, str]:
+def link(fields: dict[str, Json], seq: int, last: str, key: bytes | None) -> tuple[bytes, str]:
     """The line that holds these fields as entry `seq` behind the one with the hash `last`, and its own hash.
 
-    `plain` says that all values are known to be plain, see `represent.plain_copy`; else the line is read again.
     Raises `UsageError` if it would not verify: that is not written.
     """
-    whole = {**fields, "seq": seq, "prev": last}
-    body = _ENCODER.encode(whole) if plain else _canonical(whole)
+    body = _canonical({**fields, "seq": seq, "prev": last})
     sealed = seal(body, key)
     line = frame(body, sealed)
     if len(line) > LONGEST:

@@ -45,9 +45,11 @@ LOOKED_AT = 1 << 26
 
 _WORST = 16  # bytes of JSON for a unit of room: six for a character, and a value costs eight units before it has any
 _LONGEST_REPR = 1000
-_LONGEST_PLAIN = 2_000
-_MOST_PLAIN = 32
-_DEEPEST_PLAIN = 3
+# INVARIANT: a plain payload is smaller than KEPT: twelve entries of twelve, each a key and a text of escapes, six bytes
+# for a character.
+_LONGEST_PLAIN = 500
+_MOST_PLAIN = 12
+_DEEPEST_PLAIN = 1
 _INT64 = 1 << 63
 
 

@@ -15,7 +15,7 @@ import msgspec
 
 from accord.errors import CorruptSessionError, UsageError
 from accord.ledger.attempts import check, describe, seconds
-from accord.ledger.entries import BEFORE_FIRST, begin_fields, fields_of
+from accord.ledger.entries import BEFORE_FIRST, begin_fields, fields_of, frame, seal
 from accord.ledger.linking import link
 from accord.machine.stages import Stage
 from accord.monitor import snapshot as snapshots
@@ -41,6 +41,7 @@ Move = Callable[["Situation", int], "tuple[Situation, Verdict]"]
 """The pure step: given where a session is and how many events it has seen, where it is afterwards and the verdict."""
 
 _ENCODER = msgspec.json.Encoder()
+_SORTING = msgspec.json.Encoder(order="deterministic")
 _MOST_REMEMBERED = 64
 
 
@@ -174,8 +175,11 @@ def _quick(identity: Identity, known: Known, given: Given) -> Outcome | None:
         fields["at"] = given.at  # type: ignore[assignment] # it is plain
     if before.protocol is not None:
         fields["protocol"] = before.protocol
-    number = before.version + 1
-    line, head = link(fields, number, before.head, identity.secret, plain=True)
+    fields["seq"] = number = before.version + 1
+    fields["prev"] = before.head
+    body = _SORTING.encode(fields)
+    head = seal(body, identity.secret)
+    line = frame(body, head)
     described, standing = remembered
     record = Record(
         key=before.key,

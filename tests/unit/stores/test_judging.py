@@ -75,11 +75,20 @@ def test_what_is_plain_is_represented_as_it_is():
     assert sum(plain_copy(payload) is not None for payload in PAYLOADS) >= 7
 
 
+def test_the_largest_plain_payload_is_kept_whole():
+    text = "\x01" * 500
+    largest = {chr(65 + n) * 500: {chr(97 + m) * 500: text for m in range(12)} for n in range(12)}
+    assert plain_copy(largest) == represent(largest) == largest
+    largest["A" * 500]["more"] = 1
+    assert plain_copy(largest) is None
+
+
 def test_a_plain_copy_shares_nothing_that_can_change():
-    payload = {"x": [{"y": [1]}]}
+    payload = {"x": [1], "y": {"z": 1}}
     copy = plain_copy(payload)
-    payload["x"][0]["y"].append(2)
-    assert copy == {"x": [{"y": [1]}]}
+    payload["x"].append(2)
+    payload["y"]["z"] = 2
+    assert copy == {"x": [1], "y": {"z": 1}}
 
 
 @pytest.mark.parametrize("value", [True, "1", None, 2**62, 1.0, 1e16, 1e-9, float("inf"), float("nan"), -0.0])
