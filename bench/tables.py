@@ -69,13 +69,16 @@ def stores_table(costs: StoreCosts) -> Table:
     rows = []
     for name, of in costs.times.items():
         share = costs.share(name)
-        bare = f"{of[STATEMENTS].best * 1e6:.1f}" if STATEMENTS in of else _ABSENT
-        steps = (f"{of[str(length)].best * 1e6:.1f}" for length in (SHORT, LONG))
+        bare = f"{costs.seconds(name, STATEMENTS) * 1e6:.1f}" if STATEMENTS in of else _ABSENT
+        steps = (f"{costs.seconds(name, str(length)) * 1e6:.1f}" for length in (SHORT, LONG))
         ratios = _ABSENT if share is None else f"{share:.2f} x", f"{costs.growth(name):.2f} x"
         rows.append((name, bare, *steps, *ratios))
     rows += [(name, f"NOT MEASURED: {why}", *[_ABSENT] * 4) for name, why in costs.skipped.items()]
     columns = "store", "bare, us", f"step at {SHORT}, us", f"step at {LONG:,}, us", "step / bare", "long / short"
-    note = "bare: the same statements with bytes made before; steps judge, seal, chain and keep"
+    note = (
+        "bare: the same statements with bytes made before; steps judge, seal, chain and keep. "
+        "Best rounds; medians where each answer is flushed to a device."
+    )
     return Table("One step of a stored session, state and ledger together", columns, tuple(rows), note)
 
 
