@@ -65,12 +65,12 @@ def judge_stores(costs: StoreCosts) -> list[Bar]:
     """The bars of stores; a store that was not measured misses them."""
     bars = []
     half = "steps per second are at least half of the bare statements'"
-    equal = "a step after 100,000 events takes at most 1.5 x as long as after 10"
+    equal = "a step after 100,000 events takes at most 1.25 x as long as after 10"
     for name in costs.times:
         share, growth = costs.share(name), costs.growth(name)
         if share is not None:
             bars.append(Bar(f"{half}: {name}", f"{1 / share:.2f}", share <= 2))
-        bars.append(Bar(f"{equal}: {name}", f"{growth:.2f} x", growth <= 1.5))
+        bars.append(Bar(f"{equal}: {name}", f"{growth:.2f} x", growth <= 1.25))
     return [
         *bars,
         *(Bar(f"{half}: {name}", f"not measured: {why}", passed=False) for name, why in costs.skipped.items()),

@@ -184,7 +184,7 @@ def _turns(row: Row) -> Iterator[tuple[Row, Row]]:
 
 
 def _bare_sqlite(store: SQLiteStore, row: Row, line: bytes) -> Callable[[], None]:
-    db = store._connect()  # noqa: SLF001 - with the same settings
+    db = store._db  # noqa: SLF001 - the same connection, so that nobody pays for being another one
     numbers = iter(range(row.version + 1, 1 << 40))
     execute, statement = db.execute, sqlite_module._STEP  # noqa: SLF001 - the same statement
     rows = _turns(row)
@@ -200,7 +200,8 @@ def _bare_sqlite(store: SQLiteStore, row: Row, line: bytes) -> Callable[[], None
 
 
 def _bare_postgres(store: PostgresStore, row: Row, line: bytes) -> Callable[[], None]:
-    db = store._connect()  # noqa: SLF001 - with the same settings
+    with store._using() as db:  # noqa: SLF001 - the same connection: where a server puts another one is luck
+        pass
     numbers = iter(range(row.version + 1, 1 << 40))
     statement = postgres_module._STEP  # noqa: SLF001 - the same statement
     rows = _turns(row)

@@ -69,6 +69,8 @@ class PostgresStore(Store):
     ) -> None:
         super().__init__(secret=secret)
         self._driver = _load()
+        self._fine = self._driver.pq.ConnStatus.OK
+        self._idle = self._driver.pq.TransactionStatus.IDLE
         self._conninfo = conninfo
         self._timeout = timeout
         self._connections = connections
@@ -168,7 +170,8 @@ class PostgresStore(Store):
                     lane.drop()
 
     def _is_idle(self, db: Connection[Any]) -> bool:
-        return not db.closed and bool(db.info.transaction_status == self._driver.pq.TransactionStatus.IDLE)
+        connection = db.pgconn
+        return bool(connection.status == self._fine and connection.transaction_status == self._idle)
 
     def _is_ready(self, db: Connection[Any]) -> bool:
         """Whether a connection can be used again.
