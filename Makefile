@@ -7,17 +7,21 @@ BENCH := .venv-bench
 BENCH_READY := $(BENCH)/.ready
 WORKERS ?= 2
 
-.PHONY: demo test soak check bench docs clean
+.PHONY: demo test soak check bench docs clean servers
 
 demo: $(READY)
 	@$(BIN)/python examples/booking/demo.py
 
-test: $(READY)
+test: $(READY) servers
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
 # The long checks of `make test` at full volume.
-soak: $(READY)
+soak: $(READY) servers
 	ACCORD_SOAK=1 $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
+
+# PostgreSQL and Redis for the tests of stores, if they can be installed here.
+servers:
+	@sh tests/stores/install_servers.sh
 
 check: $(READY)
 	$(BIN)/ruff check .
@@ -27,7 +31,7 @@ check: $(READY)
 	$(BIN)/accord check examples
 	$(BIN)/accord fmt --check examples
 
-bench: $(BENCH_READY)
+bench: $(BENCH_READY) servers
 	$(BENCH)/bin/python -m bench
 
 docs: $(READY)
@@ -47,5 +51,5 @@ $(READY): pyproject.toml constraints.txt
 $(BENCH_READY): pyproject.toml constraints.txt
 	@test -d $(BENCH) || $(PYTHON) -m venv $(BENCH)
 	@echo "setting up $(BENCH) …"
-	@$(BENCH)/bin/pip install -q --disable-pip-version-check -c constraints.txt -e . llmsessioncontract==0.8.0 acel-core==0.1.13
+	@$(BENCH)/bin/pip install -q --disable-pip-version-check -c constraints.txt -e '.[postgres,redis]' llmsessioncontract==0.8.0 acel-core==0.1.13
 	@touch $@

@@ -13,8 +13,9 @@ from bench.slices import LIVE
 
 if TYPE_CHECKING:
     from bench.results import Results
+    from bench.stores import StoreCosts
 
-__all__ = ["Bar", "judge"]
+__all__ = ["Bar", "judge", "judge_stores"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,23 @@ def judge(results: Results) -> list[Bar]:
         Bar("a fresh monitor takes less than 1,024 bytes", f"{size:.0f} bytes", size < 1024),
         Bar("restoring after 100,000 events takes at most 1.5 x as long as after 10", f"{again:.2f} x", again <= 1.5),
         Bar("a ledger of 1,000,000 entries verifies in less than 60 s", f"{verified:.1f} s", verified < 60),
+        *judge_stores(results.stores),
+    ]
+
+
+def judge_stores(costs: StoreCosts) -> list[Bar]:
+    """The bars of stores; a store that was not measured misses them."""
+    bars = []
+    half = "steps per second are at least half of the bare statements'"
+    equal = "a step after 100,000 events takes at most 1.25 x as long as after 10"
+    for name in costs.times:
+        share, growth = costs.share(name), costs.growth(name)
+        if share is not None:
+            bars.append(Bar(f"{half}: {name}", f"{1 / share:.2f}", share <= 2))
+        bars.append(Bar(f"{equal}: {name}", f"{growth:.2f} x", growth <= 1.25))
+    return [
+        *bars,
+        *(Bar(f"{half}: {name}", f"not measured: {why}", passed=False) for name, why in costs.skipped.items()),
     ]
 
 

@@ -22,6 +22,7 @@ from bench.restoring import measure_restoring
 from bench.rules import measure_rules
 from bench.slices import measure_slices
 from bench.steps import measure_steps
+from bench.stores import measure_stores
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from bench.restoring import Restoring
     from bench.rules import RuleCosts
     from bench.slices import SliceCosts
+    from bench.stores import StoreCosts
 
 __all__ = ["Results", "measure_all"]
 
@@ -54,6 +56,7 @@ class Results:
     memory: dict[str, Memory]
     restoring: dict[str, dict[int, Restoring]]
     ledger: LedgerCosts
+    stores: StoreCosts
 
     @property
     def cases(self) -> dict[str, dict[str, Timing]]:
@@ -133,7 +136,10 @@ def measure_all(say: Callable[[str], None]) -> Results:
         ACEL: ACEL_VERSION if acel is not None else None,
     }
     measured = peer is not None, acel is not None
-    return Results(machine, *measured, importing, compiling, steps, rules, data, slices, job, memory, restoring, ledger)
+    say("stores")
+    stores = measure_stores()
+    kept = memory, restoring, ledger, stores
+    return Results(machine, *measured, importing, compiling, steps, rules, data, slices, job, *kept)
 
 
 def _cpu() -> str:

@@ -14,6 +14,8 @@ from bench.restoring import SIZES as RESTORED
 from bench.rules import LOOKING, NO_RULES
 from bench.slices import LIVE
 from bench.steps import LOCK
+from bench.stores import BARE as STATEMENTS
+from bench.stores import LONG, SHORT
 
 if TYPE_CHECKING:
     from bench.bars import Bar
@@ -23,8 +25,9 @@ if TYPE_CHECKING:
     from bench.results import Results
     from bench.rules import RuleCosts
     from bench.slices import SliceCosts
+    from bench.stores import StoreCosts
 
-__all__ = ["Table", "tables"]
+__all__ = ["Table", "bars_table", "stores_table", "tables"]
 
 _ABSENT = "-"
 
@@ -53,13 +56,34 @@ def tables(results: Results, bars: list[Bar]) -> list[Table]:
         _memory(results),
         _restoring(results),
         _ledger(results.ledger),
+        stores_table(results.stores),
         _importing(results),
-        Table(
-            "Bars",
-            ("", "promise", "measured"),
-            tuple(("PASS" if bar.passed else "MISS", bar.promise, bar.figure) for bar in bars),
-        ),
+        bars_table(bars),
     ]
+
+
+def bars_table(bars: list[Bar]) -> Table:
+    """What was promised, and whether it holds."""
+    rows = tuple(("PASS" if bar.passed else "MISS", bar.promise, bar.figure) for bar in bars)
+    return Table("Bars", ("", "promise", "measured"), rows)
+
+
+def stores_table(costs: StoreCosts) -> Table:
+    """What a step of a stored session costs."""
+    rows = []
+    for name, of in costs.times.items():
+        share = costs.share(name)
+        bare = f"{costs.seconds(name, STATEMENTS) * 1e6:.1f}" if STATEMENTS in of else _ABSENT
+        steps = (f"{costs.seconds(name, str(length)) * 1e6:.1f}" for length in (SHORT, LONG))
+        ratios = _ABSENT if share is None else f"{share:.2f} x", f"{costs.growth(name):.2f} x"
+        rows.append((name, bare, *steps, *ratios))
+    rows += [(name, f"NOT MEASURED: {why}", *[_ABSENT] * 4) for name, why in costs.skipped.items()]
+    columns = "store", "bare, us", f"step at {SHORT}, us", f"step at {LONG:,}, us", "step / bare", "long / short"
+    note = (
+        "bare: the same statements with bytes made before; steps judge, seal, chain and keep. "
+        "Best rounds; medians where each answer is flushed to a device."
+    )
+    return Table("One step of a stored session, state and ledger together", columns, tuple(rows), note)
 
 
 def _steps(results: Results) -> Table:

@@ -32,3 +32,14 @@ def pytest_terminal_summary(terminalreporter) -> None:
         terminalreporter.section("what the checks looked at")
         for sentence in sentences:
             terminalreporter.write_line(sentence)
+    not_tested = sorted(
+        {
+            report.longrepr[2].removeprefix("Skipped: ")
+            for report in terminalreporter.stats.get("skipped", [])
+            if isinstance(report.longrepr, tuple) and "NOT TESTED" in report.longrepr[2]
+        }
+    )
+    if not_tested:
+        terminalreporter.section("NOT TESTED", red=True, bold=True)
+        for sentence in not_tested:
+            terminalreporter.write_line(sentence, red=True)

@@ -1,8 +1,9 @@
-"""The four families of errors, by who has to act.
+"""The families of errors, by who has to act.
 
 `ContractError`: the author of a contract made a mistake; it carries the diagnostics.
 `ViolationError`: an agent broke the contract.
 `UsageError`: the caller misused accord; nothing was changed.
+`StoreError`: whoever runs the store where sessions are kept: it could not do what it was asked to.
 `InternalError`: accord itself is wrong; please report it.
 """
 
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
 __all__ = [
     "AccordError",
     "ContractError",
+    "CorruptSessionError",
     "InternalError",
     "ProtocolViolationError",
+    "StoreError",
     "UsageError",
     "ViolationError",
 ]
@@ -69,6 +72,14 @@ ProtocolViolationError = ViolationError
 
 class UsageError(AccordError):
     """accord was called in a way that cannot be meant; nothing was changed."""
+
+
+class StoreError(AccordError):
+    """A store could not read or keep a session: it is unreachable, full, busy or broken. The answer is no."""
+
+
+class CorruptSessionError(StoreError):
+    """What a store holds of a session is not what was written. It is left as it is: a person has to look."""
 
 
 class InternalError(AccordError):

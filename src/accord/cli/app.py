@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-COMMANDS = ("check", "fmt", "show", "replay", "step", "verify", "ledger", "explain")
+COMMANDS = ("check", "fmt", "show", "replay", "step", "verify", "ledger", "sessions", "explain")
 
 FINDINGS, USAGE, INTERNAL, INTERRUPTED, PIPE_CLOSED = 1, 2, 3, 130, 141
 
@@ -114,4 +114,4 @@ class _LazyGroup(rich_click.RichGroup):
 )
 @rich_click.version_option(__version__, message="%(prog)s %(version)s")
 def app() -> None:
-    """The contract layer for LLM agents: check, format, draw and try out contracts, verify ledgers."""
+    """The contract layer for LLM agents: check, format, draw and try out contracts, look at ledgers and sessions."""

@@ -190,12 +190,12 @@ def seal(body: bytes, key: bytes | None) -> str:
 
 def frame(body: bytes, sealed: str) -> bytes:
     """The line that holds an entry."""
-    return b"".join((OPENING, body, ending(sealed)))
+    return b"".join((OPENING, body, b',"hash":"', sealed.encode("ascii"), b'"}\n'))
 
 
 def ending(sealed: str) -> bytes:
     """How a line ends behind the entry."""
-    return b',"hash":"%b"}\n' % sealed.encode("ascii")
+    return b"".join((b',"hash":"', sealed.encode("ascii"), b'"}\n'))
 
 
 # Made once, while the module is imported: making them is not safe when several threads do it at the same time.

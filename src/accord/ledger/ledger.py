@@ -11,10 +11,9 @@ import secrets
 from threading import Lock
 from typing import TYPE_CHECKING, Self
 
-from accord.canonical import encode
-from accord.errors import UsageError
 from accord.ledger.chain import Head, verify
-from accord.ledger.entries import LONGEST, begin_fields, check_key, fields_of, frame, mend_fields, read_entry, seal
+from accord.ledger.entries import begin_fields, check_key, fields_of, mend_fields
+from accord.ledger.linking import link
 from accord.ledger.reading import lines_in_sink
 from accord.ledger.tail import Tail, read_tail
 
@@ -109,14 +108,6 @@ class Ledger:
 
     def _write(self, fields: dict[str, Json]) -> None:
         size, count, last, _ = self._tail
-        try:
-            body = encode({**fields, "seq": count, "prev": last})
-            read_entry(body)  # what would not verify is not written
-        except (TypeError, ValueError, RecursionError, OverflowError) as error:
-            raise UsageError(f"this cannot be recorded: {error}") from None
-        sealed = seal(body, self._key)
-        line = frame(body, sealed)
-        if len(line) > LONGEST:
-            raise UsageError(f"this cannot be recorded: it is longer than {LONGEST:,} bytes")
+        line, sealed = link(fields, count, last, self._key)
         self._sink.write(size, line)
         self._tail = Tail(size + len(line), count + 1, sealed, b"")

@@ -10,47 +10,26 @@ If the ledger cannot be written the answer is `Blocked` and the session has not 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
 
 from accord.errors import UsageError
-from accord.ledger.entries import Attempt
+from accord.ledger.attempts import Given, check, describe, own, seconds, why
 from accord.ledger.ledger import Ledger
-from accord.ledger.represent import own_copy
-from accord.monitor import Blocked, Monitor, Unrecognized, Violation
-from accord.monitor.events import make_event, make_time
+from accord.monitor import Blocked, Monitor
 from accord.monitor.verdicts import CLOSING, TICKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from accord.canonical import Json
-    from accord.ledger.entries import Answer
+    from accord.ledger.attempts import Moment, Payload
     from accord.machine.clocks import Time
     from accord.machine.contract import Contract
     from accord.monitor import Verdict
     from accord.monitor.step import Mode, Situation, Status
 
 __all__ = ["RecordedMonitor"]
-
-Moment: TypeAlias = "Time | datetime"
-Payload: TypeAlias = "Mapping[str, object] | None"
-
-
-@dataclass(frozen=True, slots=True)
-class _Given:
-    """An attempt as the caller gave it; `direction` is that of an event, or what else was tried."""
-
-    direction: str
-    label: object = None
-    payload: object = None
-    partner: object = None
-    by: object = None
-    at: object = None
-    meta: object = None
 
 
 class RecordedMonitor:
@@ -93,12 +72,12 @@ class RecordedMonitor:
         meta: Mapping[str, object] | None = None,
     ) -> Verdict:
         """The agent sends a message or calls a tool; `to` names the partner where the contract needs it."""
-        own, monitor = _own(payload), self._monitor
-        given = _Given("!", label, own, to, None, at, meta)
+        copied, monitor = own(payload), self._monitor
+        given = Given("!", label, copied, to, None, at, meta)
         return self._attempt(
             given,
-            lambda: monitor.peek_send(label, own, to, _seconds(at)),
-            lambda: monitor.send(label, own, to, _seconds(at)),
+            lambda: monitor.peek_send(label, copied, to, seconds(at)),
+            lambda: monitor.send(label, copied, to, seconds(at)),
         )
 
     def receive(
@@ -112,25 +91,25 @@ class RecordedMonitor:
         meta: Mapping[str, object] | None = None,
     ) -> Verdict:
         """Something reaches the agent; `by` names the person whose step it is, `sender` the partner."""
-        own, monitor = _own(payload), self._monitor
-        given = _Given("?", label, own, sender, by, at, meta)
+        copied, monitor = own(payload), self._monitor
+        given = Given("?", label, copied, sender, by, at, meta)
         return self._attempt(
             given,
-            lambda: monitor.peek_receive(label, own, sender, by, _seconds(at)),
-            lambda: monitor.receive(label, own, sender, by, _seconds(at)),
+            lambda: monitor.peek_receive(label, copied, sender, by, seconds(at)),
+            lambda: monitor.receive(label, copied, sender, by, seconds(at)),
         )
 
     def tick(self, at: Moment, *, meta: Mapping[str, object] | None = None) -> Verdict:
         """Time passes and nothing happens: deadlines that lie before `at` expire."""
         monitor = self._monitor
-        given = _Given(TICKING, at=at, meta=meta)
-        return self._attempt(given, lambda: monitor.peek_tick(_seconds(at)), lambda: monitor.tick(_seconds(at)))
+        given = Given(TICKING, at=at, meta=meta)
+        return self._attempt(given, lambda: monitor.peek_tick(seconds(at)), lambda: monitor.tick(seconds(at)))
 
     def close(self, *, at: Moment | None = None, meta: Mapping[str, object] | None = None) -> Verdict:
         """Nothing more will come: `Ok` if nothing is owed, else a violation that says what is."""
         monitor = self._monitor
-        given = _Given(CLOSING, at=at, meta=meta)
-        return self._attempt(given, lambda: monitor.peek_close(_seconds(at)), lambda: monitor.close(_seconds(at)))
+        given = Given(CLOSING, at=at, meta=meta)
+        return self._attempt(given, lambda: monitor.peek_close(seconds(at)), lambda: monitor.close(seconds(at)))
 
     # -- questions: asking is no attempt -------------------------------------------------------------------------------
 
@@ -138,7 +117,7 @@ class RecordedMonitor:
         self, label: str, payload: Payload = None, to: str | None = None, at: Moment | None = None
     ) -> Verdict:
         """What `send` would answer; changes nothing and is not recorded."""
-        return self._monitor.peek_send(label, payload, to, _seconds(at))
+        return self._monitor.peek_send(label, payload, to, seconds(at))
 
     def peek_receive(
         self,
@@ -149,7 +128,7 @@ class RecordedMonitor:
         at: Moment | None = None,
     ) -> Verdict:
         """What `receive` would answer; changes nothing and is not recorded."""
-        return self._monitor.peek_receive(label, payload, sender, by, _seconds(at))
+        return self._monitor.peek_receive(label, payload, sender, by, seconds(at))
 
     def next_due(self) -> Time | None:
         """When the next deadline is due; `None` if nothing is."""
@@ -223,11 +202,11 @@ class RecordedMonitor:
 
     # -- one attempt ---------------------------------------------------------------------------------------------------
 
-    def _attempt(self, given: _Given, peek: Callable[[], Verdict], take: Callable[[], Verdict]) -> Verdict:
+    def _attempt(self, given: Given, peek: Callable[[], Verdict], take: Callable[[], Verdict]) -> Verdict:
         with self._lock:
             answer: Verdict | UsageError
             try:
-                _check(given)
+                check(given)
                 answer = peek()
             except UsageError as error:
                 answer = error
@@ -244,98 +223,10 @@ class RecordedMonitor:
                 return self._record(given, taken) or taken
             return taken
 
-    def _record(self, given: _Given, answer: Verdict | UsageError) -> Blocked | None:
+    def _record(self, given: Given, answer: Verdict | UsageError) -> Blocked | None:
         """Write it; if that fails, the answer that must be given instead."""
         try:
-            self._ledger.append(self._describe(given, answer))
+            self._ledger.append(describe(given, answer, self._session, self._monitor.contract, self._monitor.protocol))
         except Exception as error:  # noqa: BLE001 - what is not recorded is not done, whatever the reason
-            return Blocked(f"the ledger cannot be written ({_why(error)})")
+            return Blocked(f"the ledger cannot be written ({why(error)})")
         return None
-
-    def _describe(self, given: _Given, answer: Verdict | UsageError) -> Attempt:
-        """The attempt with its answer, as the ledger takes it."""
-        monitor = self._monitor
-        kind, clause, expected, explanation = _parts(answer)
-        if kind == "misuse":
-            return Attempt(
-                session=self._session,
-                contract=monitor.contract.digest,
-                protocol=monitor.protocol,
-                event=given.direction,
-                verdict=kind,
-                explanation=explanation,
-                given=_arguments(given),
-            )
-        return Attempt(
-            session=self._session,
-            contract=monitor.contract.digest,
-            protocol=monitor.protocol,
-            event=_word(given),
-            payload=given.payload,
-            by=given.by,  # type: ignore[arg-type] # the monitor has taken it
-            at=given.at.isoformat() if isinstance(given.at, datetime) else given.at,
-            meta=given.meta,
-            verdict=kind,
-            clause=clause,
-            expected=expected,
-            explanation=explanation,
-        )
-
-
-def _own(payload: Payload) -> Payload:
-    try:
-        return own_copy(payload)  # type: ignore[return-value] # a mapping stays one
-    except Exception:  # noqa: BLE001 - it cannot be copied; the monitor judges it as it is
-        return payload
-
-
-def _seconds(at: Any) -> Any:  # noqa: ANN401 - what is no time the monitor refuses
-    """A time as the monitor takes it."""
-    if not isinstance(at, datetime):
-        return at
-    if at.tzinfo is None:
-        raise UsageError("`at` is a `datetime` without a time zone, so it is no certain time")
-    return at.timestamp()
-
-
-def _check(given: _Given) -> None:
-    if given.meta is not None and not isinstance(given.meta, Mapping):
-        raise UsageError(f"`meta` is a mapping (such as a `dict`), got `{type(given.meta).__name__}`")
-    make_time(_seconds(given.at))
-
-
-def _word(given: _Given) -> str:
-    if given.direction not in {"!", "?"}:
-        return given.direction
-    return make_event(given.direction, given.label, None, given.partner, given.by).word  # type: ignore[arg-type] # `!` or `?`
-
-
-def _arguments(given: _Given) -> dict[str, object]:
-    arguments = {
-        "label": given.label,
-        "payload": given.payload,
-        "to" if given.direction == "!" else "sender": given.partner,
-        "by": given.by,
-        "at": given.at,
-        "meta": given.meta,
-    }
-    return {name: value for name, value in arguments.items() if value is not None}
-
-
-def _parts(answer: Verdict | UsageError) -> tuple[Answer, str | None, list[str] | None, str | None]:
-    """Kind, clause, expected words and explanation of an answer."""
-    if isinstance(answer, UsageError):
-        return "misuse", None, None, str(answer)
-    if isinstance(answer, Violation):
-        return "violation", answer.clause or None, answer.expected, answer.explain()
-    if isinstance(answer, Blocked):
-        return "blocked", None, None, answer.reason
-    if isinstance(answer, Unrecognized):
-        return "unrecognized", None, answer.expected, answer.explain()
-    return "ok", None, None, None
-
-
-def _why(error: Exception) -> str:
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    return str(error) or type(error).__name__

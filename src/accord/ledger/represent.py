@@ -32,7 +32,7 @@ from typing import cast
 
 from accord.canonical import LONE_SURROGATE, Json, encode
 
-__all__ = ["DEEPEST", "KEPT", "LOOKED_AT", "MARK", "own_copy", "represent"]
+__all__ = ["DEEPEST", "KEPT", "LOOKED_AT", "MARK", "is_plain_number", "own_copy", "plain_copy", "represent"]
 
 MARK = "$accord"
 
@@ -45,6 +45,11 @@ LOOKED_AT = 1 << 26
 
 _WORST = 16  # bytes of JSON for a unit of room: six for a character, and a value costs eight units before it has any
 _LONGEST_REPR = 1000
+# INVARIANT: a plain payload is smaller than KEPT: twelve entries of twelve, each a key and a text of escapes, six bytes
+# for a character.
+_LONGEST_PLAIN = 500
+_MOST_PLAIN = 12
+_DEEPEST_PLAIN = 1
 _INT64 = 1 << 63
 
 
@@ -96,6 +101,59 @@ def own_copy(value: object, depth: int = 0, copies: dict[int, object] | None = N
     for key, item in fields.items():
         fields[key] = own_copy(item, depth + 1, copies)
     return fields
+
+
+def plain_copy(value: object, depth: int = _DEEPEST_PLAIN) -> dict[str, Json] | None:
+    """A copy of a small and simple payload, `None` of any other.
+
+    Of these, and most are, it is known without a further look that `represent` changes nothing and that msgspec writes
+    them canonically: short ASCII text, integers of 62 bits, numbers with a fraction and without an exponent.
+    """
+    return _plain_dict(value, depth) if type(value) is dict else None
+
+
+def _plain_dict(value: dict[object, object], depth: int) -> dict[str, Json] | None:
+    copy = value.copy()
+    if len(copy) > _MOST_PLAIN:
+        return None
+    for key, item in copy.items():
+        if type(key) is not str or not key.isascii() or key == MARK or len(key) > _LONGEST_PLAIN:
+            return None
+        if not _is_plain_scalar(item):
+            if depth == 0 or (inner := _plain_container(item, depth - 1)) is None:
+                return None
+            copy[key] = inner
+    return cast("dict[str, Json]", copy)
+
+
+def _plain_container(value: object, depth: int) -> Json:
+    """A copy of a plain dictionary or list, `None` if it is none."""
+    if type(value) is dict:
+        return _plain_dict(value, depth)
+    if type(value) is not list or len(value) > _MOST_PLAIN:
+        return None
+    copy = value.copy()
+    for place, item in enumerate(copy):
+        if not _is_plain_scalar(item):
+            if depth == 0 or (inner := _plain_container(item, depth - 1)) is None:
+                return None
+            copy[place] = inner
+    return copy
+
+
+def _is_plain_scalar(value: object) -> bool:
+    kind = type(value)
+    if kind is str:
+        text = cast("str", value)
+        return text.isascii() and len(text) <= _LONGEST_PLAIN
+    return value is None or kind is bool or is_plain_number(value)
+
+
+def is_plain_number(value: object) -> bool:
+    """Whether it is a number that everybody writes in the same way."""
+    if type(value) is int:
+        return value.bit_length() < 63
+    return type(value) is float and 1e-3 <= abs(value) < 1e15 and not value.is_integer()
 
 
 class _Walk:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from accord.machine.taking import Holding
     from accord.monitor.step import Place
 
-__all__ = ["FORMAT", "VERSION", "read", "write"]
+__all__ = ["FORMAT", "VERSION", "describe", "read", "read_described", "write"]
 
 FORMAT = "accord.snapshot"
 VERSION = 1
@@ -72,6 +72,14 @@ def write(
 ) -> dict[str, Json]:
     """The snapshot of a session."""
     _check_key(key)
+    body = describe(situation, contract, protocol, mode, events)
+    return {**body, "checksum": _seal(encode(body), key)}
+
+
+def describe(
+    situation: Situation, contract: Contract, protocol: str | None, mode: Mode, events: int
+) -> dict[str, Json]:
+    """What a snapshot holds, without a checksum: for whoever seals it in another way."""
     place, holding = situation
     body: dict[str, Json] = {
         "format": FORMAT,
@@ -89,7 +97,7 @@ def write(
         body["holding"] = holding_to_json(holding)
     if situation.rules:
         body["rules"] = [rule_to_json(node.state) for node in situation.rules]
-    return {**body, "checksum": _seal(encode(body), key)}
+    return body
 
 
 def read(
@@ -99,8 +107,13 @@ def read(
     _check_key(key)
     body = _decode(snapshot)
     checksum = body.pop("checksum", None)
+    return read_described(_check_seal(body, checksum, key), contract)
+
+
+def read_described(data: bytes, contract: Contract) -> tuple[Situation, str | None, Mode, int]:
+    """Situation, protocol, mode and number of events of what `describe` gave, as JSON."""
     try:
-        record = _RECORDS.decode(_check_seal(body, checksum, key))
+        record = _RECORDS.decode(data)
     except msgspec.MsgspecError as error:
         raise UsageError(f"this is no snapshot of this version: {error}") from None
     if record.format != FORMAT or record.version != VERSION:

@@ -1,0 +1,266 @@
+"""`accord sessions`: the sessions of a store: which there are, what has happened in one, closing and exporting one."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import rich_click as click
+from click.exceptions import Exit
+
+from accord.cli.ledger_files import key_options
+from accord.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from accord.cli.terminal import Screen, Style
+    from accord.ledger.chain import Verification
+    from accord.stores import SessionInfo, Store
+
+__all__ = ["command"]
+
+_STYLES: dict[str | None, Style] = {"running": "strong", "complete": "good", "violated": "error", "incomplete": "error"}
+_ENTRIES_SHOWN = 20
+_LONGEST_KEY = 40
+
+
+@click.group("sessions")
+def command() -> None:
+    """Look at the sessions in a store.
+
+    STORE is the path of a SQLite file, or an address: postgresql://…, redis://…, or env:NAME for one that stands in an
+    environment variable, where nobody else can read its password.
+    """
+
+
+def _json_option(function: Callable[..., None]) -> Callable[..., None]:
+    return click.option("--json", "as_json", is_flag=True, help="print JSON")(function)
+
+
+@command.command("list")
+@click.argument("store")
+@click.option("--status", metavar="STATUS", help="only these: running, complete, violated, incomplete, expired, …")
+@click.option("--contract", metavar="FILE", type=click.Path(path_type=Path), help="only those of this contract")
+@key_options
+@_json_option
+def list_sessions(
+    store: str,
+    status: str | None,
+    contract: Path | None,
+    key_file: str | None,
+    key_env: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """List the sessions of a store.
+
+    Exit status: 0 all of them are sound · 1 some are corrupted · 2 wrong usage, such as a store that cannot be reached.
+    """
+    from typing import get_args
+
+    from accord.cli.terminal import open_screen
+    from accord.machine.contract import load_contract
+    from accord.monitor.step import Status
+
+    known = (*get_args(Status), "expired")
+    if status is not None and status not in known:
+        raise UsageError(f"a status is one of {', '.join(known)}; got `{status}`")
+    digest = None if contract is None else load_contract(contract).digest
+    with _open(store, key_file, key_env) as opened:
+        infos = sorted(opened.sessions(contract=digest, status=status), key=lambda info: info.key)  # type: ignore[arg-type]
+    screen = open_screen()
+    bad = sum(info.fault is not None for info in infos)
+    for info in infos:
+        screen.print(json.dumps(_object(info)) if as_json else _line(screen, info))
+    if not as_json:
+        total = "1 session" if len(infos) == 1 else f"{len(infos):,} sessions"
+        screen.print(f"{total}{f', {bad:,} of them corrupted' if bad else ''}")
+    if bad:
+        raise Exit(1)
+
+
+@command.command("show")
+@click.argument("store")
+@click.argument("key")
+@click.option("--all", "everything", is_flag=True, help=f"show all attempts, not the last {_ENTRIES_SHOWN} alone")
+@key_options
+@_json_option
+def show(store: str, key: str, key_file: str | None, key_env: str | None, *, everything: bool, as_json: bool) -> None:
+    """Show a session, verify its ledger, and show what was tried in it.
+
+    Exit status: 0 all is sound · 1 the session or its ledger is corrupted · 2 wrong usage.
+    """
+    from accord.cli.terminal import open_screen
+
+    screen = open_screen()
+    with _open(store, key_file, key_env) as opened:
+        info = _find(opened, key)
+        living = info.fault is None and info.status != "expired"
+        result = opened.verify(key) if living else None
+        lines = list(opened.ledger(key)) if living and result is not None and result.ok else []
+    first = 0 if everything else max(len(lines) - _ENTRIES_SHOWN, 0)
+    if as_json:
+        _show_json(screen, info, result, lines[first:])
+    else:
+        _show_text(screen, info, result, lines[first:], hidden=first)
+    if info.fault is not None or (result is not None and not result.ok):
+        raise Exit(1)
+
+
+@command.command("close")
+@click.argument("store")
+@click.argument("key")
+@click.argument("contract", type=click.Path(path_type=Path))
+@click.option("--at", metavar="SECONDS", type=float, help="what time it is, where the session needs it")
+@key_options
+@_json_option
+def close(
+    store: str,
+    key: str,
+    contract: Path,
+    at: float | None,
+    key_file: str | None,
+    key_env: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Close a session: nothing more will come. It is final.
+
+    CONTRACT is the file of the contract that the session was begun under.
+
+    Exit status: 0 closed, and nothing was owed · 1 something was owed, or it could not be closed · 2 wrong usage.
+    """
+    from accord.cli.terminal import open_screen
+    from accord.diagnostics.visible import visible
+    from accord.machine.contract import load_contract
+    from accord.monitor.verdicts import Ok
+    from accord.stores import StoredSession
+
+    compiled = load_contract(contract)
+    screen = open_screen()
+    with _open(store, key_file, key_env) as opened:
+        info = _find(opened, key)
+        if info.fault is not None:
+            raise UsageError(info.fault)
+        if info.contract != compiled.digest:
+            raise UsageError(f"session `{key}` belongs to another contract: it was begun under {info.contract[:19]}…")
+        session = StoredSession(opened, compiled, key, protocol=info.protocol, mode=info.mode or "refuse")
+        verdict = session.close(at=at)
+        status = session.status
+    fine = isinstance(verdict, Ok)
+    said = "" if isinstance(verdict, Ok) else verdict.explain()
+    if as_json:
+        screen.print(json.dumps({"key": key, "ok": fine, "status": status, "explanation": said or None}))
+    else:
+        screen.print(f"{screen.paint('good' if fine else 'error', status)}{f': {visible(said)}' if said else ''}")
+    if not fine:
+        raise Exit(1)
+
+
+@command.command("export")
+@click.argument("store")
+@click.argument("key")
+@click.argument("file", type=click.Path(path_type=Path))
+@key_options
+def export(store: str, key: str, file: Path, key_file: str | None, key_env: str | None) -> None:
+    """Write the ledger of a session to a new file, for `accord verify` and `accord ledger show`.
+
+    Exit status: 0 written · 2 wrong usage, or the ledger is bad.
+    """
+    from accord.cli.terminal import open_screen
+
+    with _open(store, key_file, key_env) as opened:
+        _find(opened, key)
+        try:
+            head = opened.export(key, file)
+        except FileExistsError:
+            raise UsageError(f"{file} is there already; it is not overwritten") from None
+    open_screen().print(f"head {head}")
+
+
+def _open(address: str, key_file: str | None, key_env: str | None) -> Store:
+    from accord.cli.ledger_files import read_key
+    from accord.stores import open_store
+
+    if address.startswith("env:"):
+        name = address.removeprefix("env:")
+        address = os.environ.get(name, "")
+        if not address:
+            raise UsageError(f"the environment variable `{name}` is not set or empty")
+    return open_store(address, secret=read_key(key_file, key_env), create=False)
+
+
+def _find(store: Store, key: str) -> SessionInfo:
+    info = store.session(key)
+    if info is None:
+        raise UsageError(f"there is no session `{key}`")
+    return info
+
+
+def _object(info: SessionInfo) -> dict[str, object]:
+    from dataclasses import asdict
+
+    return {name: value for name, value in asdict(info).items() if value is not None or name == "protocol"}
+
+
+def _line(screen: Screen, info: SessionInfo) -> str:
+    from accord.diagnostics.visible import clip, display_width
+
+    name = clip(info.key, _LONGEST_KEY)
+    name += " " * (_LONGEST_KEY - display_width(name))
+    if info.fault is not None:
+        return f"{name}  {screen.paint('error', 'CORRUPTED')}"
+    status = info.status or ""
+    painted = screen.paint(_STYLES.get(status, "warning"), status) + " " * (12 - len(status))
+    events = "1 event" if info.events == 1 else f"{info.events:,} events"
+    return f"{name}  {painted}  {events:>12}  {clip(info.protocol or '(bare)', 30)}"
+
+
+def _show_text(
+    screen: Screen, info: SessionInfo, result: Verification | None, lines: list[bytes], *, hidden: int
+) -> None:
+    from accord.cli.ledger_lines import entry_text
+    from accord.diagnostics.visible import clip, visible
+    from accord.ledger.entries import FRAMED, OPENING, show_entry
+
+    if info.fault is not None:
+        screen.print(screen.paint("error", visible(info.fault)))
+        return
+    status = info.status or ""
+    facts = [
+        ("session", clip(info.key, 200)),
+        ("status", screen.paint(_STYLES.get(status, "warning"), status)),
+        ("protocol", clip(info.protocol or "(bare)", 200)),
+        ("contract", info.contract),
+        ("mode", info.mode or ""),
+        ("events", f"{info.events:,}"),
+        ("expires", "" if info.expires is None else f"at {info.expires}"),
+        ("head", info.head),
+    ]
+    for name, value in facts:
+        if value:
+            screen.print(f"{screen.paint('faint', f'{name:<9}')} {value}")
+    if result is None:
+        screen.print("its ledger is gone; the head says which it was")
+    elif result.finding is not None:
+        screen.print(f"{screen.paint('error', 'its ledger is bad')}: {visible(str(result.finding))}")
+    else:
+        screen.print(f"{screen.paint('good', 'its ledger is whole')}: {result.entries:,} entries")
+    if hidden:
+        screen.print(screen.paint("faint", f"   … {hidden:,} before"))
+    for line in lines:
+        screen.print(entry_text(screen, show_entry(line[len(OPENING) : -FRAMED])))
+
+
+def _show_json(screen: Screen, info: SessionInfo, result: Verification | None, lines: list[bytes]) -> None:
+    from accord.cli.ledger_files import finding_object
+
+    shown = _object(info)
+    if result is not None:
+        finding = None if result.finding is None else finding_object(result.finding)
+        shown["ledger"] = {"ok": result.ok, "entries": result.entries, "finding": finding}
+        shown["entries"] = [json.loads(line)["entry"] for line in lines]
+    screen.print(json.dumps(shown))

@@ -1,0 +1,331 @@
+"""`SQLiteStore`: sessions in one file that many processes share.
+
+The file is in WAL mode, so that readers and the writer do not wait for each other. A step takes the file's write lock
+before it reads (`BEGIN IMMEDIATE`), so what it has read stays true until it has written: no race can be lost. Whoever
+waits for the lock longer than `timeout` seconds gives up, and the answer is no.
+
+What is asked about a guess is judged before the lock is taken, so that a long explanation keeps nobody waiting.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import contextmanager
+from pathlib import Path
+from threading import RLock
+from time import sleep
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import quote
+
+from accord.errors import StoreError, UsageError
+from accord.stores.record import Row
+from accord.stores.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from os import PathLike
+
+    from accord.machine.clocks import Time
+    from accord.stores.store import Change, Judge
+
+__all__ = ["MIGRATIONS", "SQLiteStore"]
+
+APPLICATION = 0x61636364  # `accd`, where `file` and others look for what a database is
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        """CREATE TABLE sessions (
+            key TEXT PRIMARY KEY, version INTEGER NOT NULL, expires REAL, sealed BLOB NOT NULL
+        ) WITHOUT ROWID""",
+        """CREATE TABLE entries (
+            key TEXT NOT NULL, number INTEGER NOT NULL, line BLOB NOT NULL, PRIMARY KEY (key, number)
+        ) WITHOUT ROWID""",
+        "CREATE INDEX sessions_expires ON sessions (expires) WHERE expires IS NOT NULL",
+    ),
+)
+"""The statements that lead from each version of the schema to the next; the first from an empty file."""
+
+_STEP = """
+UPDATE sessions SET version = ?, expires = ?, sealed = ? WHERE key = ? AND version = ? AND expires IS ? AND sealed = ?
+"""
+_PAGE = 256
+_PAUSE = 0.01
+
+
+class SQLiteStore(Store):
+    """Sessions in a file, which is made if it is not there; any number of threads and processes may share it.
+
+    With `fsync="always"` an attempt is on the device before it is answered. `fsync="never"` leaves that to the
+    operating system: a crash of the program still loses nothing, a crash of the machine may. The file must be on a disk
+    of this machine: locks of network file systems do not hold.
+
+    Example:
+        >>> from accord import SQLiteStore, StoredSession
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder, SQLiteStore(folder + "/sessions.db") as store:
+        ...     StoredSession(store, "!Ask.?Answer.end", "s1").send("Ask")
+        ...     StoredSession(store, "!Ask.?Answer.end", "s1").allowed()
+        Ok()
+        ['?Answer']
+    """
+
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        *,
+        secret: bytes | None = None,
+        timeout: float = 10,
+        fsync: Literal["always", "never"] = "always",
+    ) -> None:
+        super().__init__(secret=secret)
+        if fsync not in {"always", "never"}:
+            raise UsageError(f"`fsync` is `always` or `never`, got {fsync!r}")
+        self._path = Path(path).absolute()
+        self._file = str(self._path)
+        self._timeout = timeout
+        self._fsync = fsync
+        self._lock = RLock()
+        self._process = os.getpid()
+        self._closed = False
+        self._inherited: list[sqlite3.Connection] = []
+        with _told():
+            self._create()
+            self._db = self._connect()
+            try:
+                self._migrate()
+            except BaseException:
+                self._db.close()
+                raise
+
+    # -- what a kind of store does -------------------------------------------------------------------------------------
+
+    def exchange(self, key: str, guess: Row | None, judge: Judge) -> None:
+        """One compare-and-step, in one transaction."""
+        change = None if guess is None else judge(guess)
+        if self._process != os.getpid():
+            self._reopen()
+        with self._lock:
+            db = self._db
+            try:
+                # As in `_transaction`, which would take as long as the rest of a step.
+                self._begin(db)
+                if guess is None or change is None or not _step(db, key, guess, change):
+                    row = _select(db, key)
+                    change = judge(row)
+                    if change is not None:
+                        _keep(db, key, row, change)
+                db.execute("COMMIT")
+            except sqlite3.Error as error:
+                raise _told_of(error) from error
+            finally:
+                # Whatever happened, an interrupt included, nobody is left waiting for us.
+                if not self._closed and db.in_transaction:
+                    db.rollback()
+
+    def row(self, key: str) -> Row | None:
+        """What is kept for a key."""
+        with self._using() as db:
+            return _select(db, key)
+
+    def rows(self) -> Iterator[tuple[str, Row]]:
+        """What is kept, for every key."""
+        last = ""
+        while True:
+            with self._using() as db:
+                query = "SELECT key, version, expires, sealed FROM sessions WHERE key > ? ORDER BY key LIMIT ?"
+                found = db.execute(query, (last, _PAGE)).fetchall()
+            for key, version, expires, sealed in found:
+                yield key, _row(version, expires, sealed)
+            if not found:
+                return
+            last = found[-1][0]
+
+    def due(self, at: Time) -> Iterator[str]:
+        """The keys of sessions that expire at that time or before it."""
+        with self._using() as db:
+            found = db.execute("SELECT key FROM sessions WHERE expires <= ? ORDER BY expires", (at,)).fetchall()
+        return iter([key for (key,) in found])
+
+    def lines(self, key: str, start: int, count: int) -> list[bytes]:
+        """Lines of a session's ledger."""
+        with self._using() as db:
+            query = "SELECT line FROM entries WHERE key = ? AND number >= ? ORDER BY number LIMIT ?"
+            return [_bytes(line) for (line,) in db.execute(query, (key, start, count))]
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._closed = True
+            if self._process == os.getpid():
+                self._db.close()
+
+    # -- the file ------------------------------------------------------------------------------------------------------
+
+    def _create(self) -> None:
+        """Make the file, readable by its owner alone: payloads may hold anything."""
+        try:
+            os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        except FileExistsError:
+            pass
+        except OSError as error:
+            raise UsageError(f"cannot make the store {self._path}: {error.strerror}") from None
+
+    def _connect(self) -> sqlite3.Connection:
+        # INVARIANT: the file is never made here. If somebody deletes it, that is an error, not an empty store.
+        uri = f"file:{quote(str(self._path))}?mode=rw"
+        db = sqlite3.connect(uri, uri=True, timeout=self._timeout, isolation_level=None, check_same_thread=False)
+        try:
+            self._check_owner(db)
+            self._opened = self._identity()
+            self._use_wal(db)
+            db.execute(f"PRAGMA synchronous = {'FULL' if self._fsync == 'always' else 'NORMAL'}")
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _identity(self) -> tuple[int, int] | None:
+        """Which file stands at the path now."""
+        try:
+            found = os.stat(self._file)  # noqa: PTH116 - asked before each step, and quicker so
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def _check_owner(self, db: sqlite3.Connection) -> None:
+        # In this order: both come to be in one transaction, and it may happen just now.
+        tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        found = db.execute("PRAGMA application_id").fetchone()[0]
+        if found != APPLICATION and (found or tables):
+            raise UsageError(f"{self._path} is a database of something else; it is left as it is")
+
+    def _use_wal(self, db: sqlite3.Connection) -> None:
+        """Switch to WAL mode; SQLite does not wait for others here, so we do."""
+        waited = 0.0
+        while True:
+            try:
+                if db.execute("PRAGMA journal_mode = WAL").fetchone()[0] == "wal":
+                    return
+            except sqlite3.OperationalError:
+                if waited >= self._timeout:
+                    raise
+            else:
+                raise StoreError(f"{self._path} is on a file system on which SQLite cannot share files")
+            sleep(_PAUSE)
+            waited += _PAUSE
+
+    def _migrate(self) -> None:
+        """Bring the schema up to date, in one transaction; many processes may try at the same time."""
+        if self._schema(self._db) == len(MIGRATIONS):
+            return
+        with self._transaction() as db:
+            version = self._schema(db)
+            for statements in MIGRATIONS[version:]:
+                for statement in statements:
+                    db.execute(statement)
+            db.execute(f"PRAGMA application_id = {APPLICATION}")
+            db.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+
+    def _schema(self, db: sqlite3.Connection) -> int:
+        version: int = db.execute("PRAGMA user_version").fetchone()[0]
+        if version > len(MIGRATIONS):
+            said = f"{self._path} has version {version} of the schema"
+            raise UsageError(f"{said}, and this accord knows {len(MIGRATIONS)}: a newer one has written it")
+        return version
+
+    # -- transactions --------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _using(self) -> Iterator[sqlite3.Connection]:
+        """The connection, for one thread at a time; after a fork, one of our own."""
+        if self._process != os.getpid():
+            self._reopen()
+        with self._lock, _told():
+            if self._closed:
+                raise StoreError("the store is closed")
+            yield self._db
+
+    def _reopen(self) -> None:
+        """After a fork: a lock and a connection of our own."""
+        self._lock = RLock()  # whoever held the other one is not in this process
+        self._process = os.getpid()
+        # SQLite must not even close what another process has opened.
+        self._inherited.append(self._db)
+        with _told():
+            self._db = self._connect()
+
+    def _begin(self, db: sqlite3.Connection) -> None:
+        """Take the write lock of the file, if it is still the file that was opened."""
+        if self._closed:
+            raise StoreError("the store is closed")
+        db.execute("BEGIN IMMEDIATE")
+        # Others would begin with a new file, and everything could happen once here and once there.
+        if self._identity() != self._opened:
+            raise StoreError(f"the file {self._path} was deleted or replaced")
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._using() as db:
+            try:
+                self._begin(db)
+                yield db
+                db.execute("COMMIT")
+            finally:
+                # Whatever happened, an interrupt included, nobody is left waiting for us.
+                if db.in_transaction:
+                    db.rollback()
+
+
+def _select(db: sqlite3.Connection, key: str) -> Row | None:
+    found = db.execute("SELECT version, expires, sealed FROM sessions WHERE key = ?", (key,)).fetchone()
+    return None if found is None else _row(*found)
+
+
+def _row(version: int, expires: float | None, sealed: object) -> Row:
+    return Row(version, expires, _bytes(sealed))
+
+
+def _bytes(value: object) -> bytes:
+    """What stands in a column of bytes; in one that was changed by others it may be anything."""
+    return value if isinstance(value, bytes) else repr(value).encode("utf-8", "backslashreplace")
+
+
+def _step(db: sqlite3.Connection, key: str, guess: Row, change: Change) -> bool:
+    """Change the row and add the entry if the row is the one that was guessed; whether it was."""
+    if change.row is None or change.drop or len(change.lines) != 1:
+        return False
+    if db.execute(_STEP, (*change.row, key, *guess)).rowcount != 1:
+        return False
+    db.execute("INSERT INTO entries VALUES (?, ?, ?)", (key, change.first, change.lines[0]))
+    return True
+
+
+def _keep(db: sqlite3.Connection, key: str, row: Row | None, change: Change) -> None:
+    after = change.row
+    if after is None or change.drop:
+        db.execute("DELETE FROM entries WHERE key = ?", (key,))
+    if after is None:
+        db.execute("DELETE FROM sessions WHERE key = ?", (key,))
+        return
+    if row is None:
+        db.execute("INSERT INTO sessions VALUES (?, ?, ?, ?)", (key, *after))
+    else:
+        db.execute("UPDATE sessions SET version = ?, expires = ?, sealed = ? WHERE key = ?", (*after, key))
+    for number, line in enumerate(change.lines, change.first):
+        db.execute("INSERT INTO entries VALUES (?, ?, ?)", (key, number, line))
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Errors of the database as errors of a store."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _told_of(error) from error
+
+
+def _told_of(error: sqlite3.Error) -> StoreError:
+    if isinstance(error, sqlite3.IntegrityError):
+        return StoreError(f"the store holds an entry that nobody has acknowledged: {error}")
+    return StoreError(f"SQLite says: {error}")

@@ -1,0 +1,39 @@
+"""What a program that uses accord needs for its own tests.
+
+`StoreConformance` is what every store has to pass, `StoreHarness` what it needs to know of yours. `FaultyStore` wraps a
+store and breaks it on purpose. `servers` starts PostgreSQL and Redis on loopback. pytest is needed for the suite only.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from accord.testing.agreement import check_session
+    from accord.testing.conformance import StoreConformance
+    from accord.testing.faulty import Fault, FaultyStore
+    from accord.testing.harness import StoreHarness
+
+__all__ = ["Fault", "FaultyStore", "StoreConformance", "StoreHarness", "check_session"]
+
+_HOME = {
+    "Fault": "accord.testing.faulty",
+    "FaultyStore": "accord.testing.faulty",
+    "StoreConformance": "accord.testing.conformance",
+    "StoreHarness": "accord.testing.harness",
+    "check_session": "accord.testing.agreement",
+}
+
+
+def __getattr__(name: str) -> object:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module 'accord.testing' has no attribute {name!r}")
+    if name == "StoreConformance":
+        import pytest  # noqa: PLC0415 - only the suite needs it
+
+        rewritten = ("accord.testing.conformance", "accord.testing.agreement")
+        pytest.register_assert_rewrite(*(module for module in rewritten if module not in sys.modules))
+    return getattr(import_module(home), name)

@@ -1,0 +1,69 @@
+"""Writers killed in the middle of it: what was answered is there, and the session goes on."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+import accord
+from accord import Ok
+from accord.stores import StoredSession
+from accord.testing.conformance.concurrency import check_answers, start_writer
+from accord.testing.conformance.ground import ONE_SHOT, Ground
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable
+
+    from accord.testing.harness import StoreHarness
+
+__all__ = ["CrashTests"]
+
+_AT_A_TIME = 5
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+class CrashTests(Ground):
+    """`kill -9`."""
+
+    def test_kill_9_loses_nothing_that_was_answered(
+        self, harness: StoreHarness, tell: Callable[[str], None], *, soak: bool
+    ) -> None:
+        kills = 500 if soak else 25
+        dice = random.Random(9)
+        answers: list[tuple[str, str, str, str]] = []
+        keys: list[str] = []
+        contract = accord.compile(ONE_SHOT)
+        for first in range(0, kills, _AT_A_TIME):
+            shared = [f"s{first}", f"t{first}"]
+            keys += shared
+            crew = [start_writer(harness, f"w{first + n}", keys=shared) for n in range(min(_AT_A_TIME, kills - first))]
+            for process in crew:
+                answers += _killed(process, dice.randint(0, 25))
+            with harness.open() as store:
+                check_answers(store, [answer for answer in answers if answer[0] in shared], shared)
+                for key in shared:  # whoever comes next is not kept waiting
+                    assert StoredSession(store, contract, key).send("note") == Ok()
+        with harness.open() as store:
+            assert all(info.fault is None for info in store.sessions())
+        assert len(answers) >= 5 * kills
+        tell(f"stores: {kills} writers killed with SIGKILL; {len(answers):,} answered attempts were all there")
+
+
+def _killed(process: subprocess.Popen[bytes], answers: int) -> list[tuple[str, str, str, str]]:
+    """Kill a writer after so many answers; all that it got out."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    lines = [line for _, line in zip(range(answers + 1), process.stdout, strict=False)]
+    process.kill()
+    with process:  # what it got out before the end counts too
+        lines += process.stdout.readlines()
+        complaint = process.stderr.read()
+    assert process.returncode == -signal.SIGKILL, complaint.decode()
+    told = [json.loads(line) for line in lines if line.endswith(b"\n")]
+    return [(key, event, identity, kind) for key, event, identity, kind, _ in told if key and kind != "blocked"]
