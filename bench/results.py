@@ -135,11 +135,24 @@ def measure_all(say: Callable[[str], None]) -> Results:
         PEER: PEER_VERSION if peer is not None else None,
         ACEL: ACEL_VERSION if acel is not None else None,
     }
-    measured = peer is not None, acel is not None
     say("stores")
     stores = measure_stores()
-    kept = memory, restoring, ledger, stores
-    return Results(machine, *measured, importing, compiling, steps, rules, data, slices, job, *kept)
+    return Results(
+        machine=machine,
+        peer_measured=peer is not None,
+        acel_measured=acel is not None,
+        importing=importing,
+        compiling=compiling,
+        steps=steps,
+        rules=rules,
+        data=data,
+        slices=slices,
+        job=job,
+        memory=memory,
+        restoring=restoring,
+        ledger=ledger,
+        stores=stores,
+    )
 
 
 def _cpu() -> str:
