@@ -16,6 +16,7 @@ from threading import Lock, local
 from typing import TYPE_CHECKING, Any
 
 from accord.errors import StoreError, UsageError
+from accord.stores.forks import Forking
 from accord.stores.record import Row
 from accord.stores.store import Store
 
@@ -57,7 +58,7 @@ INSERT INTO accord_entries SELECT key, %b, %b FROM moved
 """
 
 
-class PostgresStore(Store):
+class PostgresStore(Store, Forking):
     """Sessions in the database that `conninfo` names, in the first schema of its search path.
 
     The tables are made if they are not there. `timeout` bounds connecting and every statement, in seconds;
@@ -75,13 +76,15 @@ class PostgresStore(Store):
         self._timeout = timeout
         self._connections = connections
         self._closed = False
-        self._forget_connections()
+        self._lanes: list[_Lane] = []
+        self.after_fork_there()
         try:
             with self._using() as db:
                 self._migrate(db)
         except BaseException:
             self.close()
             raise
+        self.watch_forks()
 
     # -- what a kind of store does -------------------------------------------------------------------------------------
 
@@ -137,10 +140,10 @@ class PostgresStore(Store):
 
     # -- connections ---------------------------------------------------------------------------------------------------
 
-    def _forget_connections(self) -> None:
+    def after_fork_there(self) -> None:
         """Begin without any; those of another process must not even be closed here."""
         self._process = os.getpid()
-        self._inherited = getattr(self, "_lanes", None)
+        self._inherited = self._lanes
         self._lanes = [_Lane() for _ in range(self._connections)]
         self._numbers = count()
         self._own = local()
@@ -152,14 +155,14 @@ class PostgresStore(Store):
         Each thread has its lane, and each lane a connection. INVARIANT: whatever interrupts us and wherever, the lane
         knows its connection, and one that is in the middle of something is closed.
         """
-        if self._closed:
-            raise StoreError("the store is closed")
         if self._process != os.getpid():
-            self._forget_connections()
+            raise StoreError("the process was forked in a way that nobody was told of; open the store again")
         lane: _Lane | None = getattr(self._own, "lane", None)
         if lane is None:
             lane = self._own.lane = self._lanes[next(self._numbers) % self._connections]
         with lane.lock, self._told():
+            if self._closed:
+                raise StoreError("the store is closed")
             try:
                 if lane.db is None or not self._is_ready(lane.db):
                     lane.drop()
