@@ -295,7 +295,7 @@ def _load() -> ModuleType:
 def _bounded(driver: ModuleType, patience: float) -> type[Connection[Any]]:
     """Connections that wait for an answer so long and no longer.
 
-    A server bounds the time of its own statements. One that has stopped, or a network that swallows everything, does not.
+    A server bounds the time of its own statements. One that has stopped does not, nor does a network that swallows all.
     """
 
     def timed(waiting: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:

@@ -119,14 +119,11 @@ class RedisStore(Store, Forking):
         """One compare-and-step: one script, and another one for each race that was lost."""
         row = self.row(key) if guess is None else guess
         change = judge(row)
-        if change is None:
-            if guess is None:
-                return
-            there = b""
-        else:
+        there: bytes | None = b""
+        if change is not None:
             there = self._step(key, row, change)
-            if there is None:
-                return
+        if there is None or (change is None and guess is None):
+            return
         # Those of one process who have lost try one at a time: threads that race each other help nobody.
         old = change is None or self._losing.locked()
         with self._losing:

@@ -87,14 +87,14 @@ class SQLiteStore(Store, Forking):
             raise UsageError(f"`fsync` is `always` or `never`, got {fsync!r}")
         self._path = Path(path).absolute()
         self._file = str(self._path)
-        self._log = f"{self._path}-wal"
+        self._log, self._index = f"{self._path}-wal", f"{self._path}-shm"
         self._timeout = timeout
         self._fsync = fsync
         self._lock = RLock()
         self._process = os.getpid()
         self._closed = False
         self._opened: tuple[int, int] | None = None
-        self._wal: tuple[int, int] | None = None
+        self._beside: tuple[tuple[int, int] | None, tuple[int, int] | None] | None = None
         self._db: sqlite3.Connection | None = None
         self._resting = False
         self._stranded: sqlite3.Connection | None = None
@@ -135,16 +135,20 @@ class SQLiteStore(Store, Forking):
 
     def rows(self) -> Iterator[tuple[str, Row]]:
         """What is kept, for every key."""
-        last = ""
+        # Others may have written keys that are no text or no good one, so each is taken as bytes and as what it is.
+        query = """
+            SELECT CAST(key AS BLOB), typeof(key), version, expires, sealed FROM sessions
+            WHERE key {} ORDER BY key LIMIT ?
+        """
+        kind, last, more = "text", b"", ">= CAST(? AS TEXT)"
         while True:
             with self._using() as db:
-                query = "SELECT key, version, expires, sealed FROM sessions WHERE key > ? ORDER BY key LIMIT ?"
-                found = db.execute(query, (last, _PAGE)).fetchall()
-            for key, version, expires, sealed in found:
-                yield key, _row(version, expires, sealed)
+                found = db.execute(query.format(more), (last, _PAGE)).fetchall()
+            for last, kind, *columns in found:  # noqa: B007 - the last of them is where the next page begins
+                yield _text(last) if kind == "text" else repr(last), _row(*columns)
             if not found:
                 return
-            last = found[-1][0]
+            more = "> CAST(? AS TEXT)" if kind == "text" else "> ?"
 
     def due(self, at: Time) -> Iterator[str]:
         """The keys of sessions that expire at that time or before it."""
@@ -185,18 +189,25 @@ class SQLiteStore(Store, Forking):
         uri = f"file:{quote(os.fsencode(self._path))}?mode=rw"
         with OPENING:
             db = sqlite3.connect(uri, uri=True, timeout=self._timeout, isolation_level=None, check_same_thread=False)
+            db.text_factory = _text
             try:
                 self._check_owner(db)
-                found = self._identity(self._file)
-                if self._opened not in (None, found):
-                    raise StoreError(f"the file {self._path} was deleted or replaced")
+                self._check_same()
                 self._use_wal(db)
                 db.execute(f"PRAGMA synchronous = {'FULL' if self._fsync == 'always' else 'NORMAL'}")
             except BaseException:
                 db.close()
                 raise
-            self._opened, self._wal = found, None
+            self._beside = None
             return db
+
+    def _check_same(self) -> None:
+        """The file that was opened must be the one that was opened the first time."""
+        found = self._identity(self._file)
+        if self._opened is None:
+            self._opened = found
+        if found is None or found != self._opened:
+            raise StoreError(f"the file {self._path} was deleted or replaced")
 
     def _identity(self, file: str) -> tuple[int, int] | None:
         """Which file stands at a path now."""
@@ -248,7 +259,7 @@ class SQLiteStore(Store, Forking):
             raise UsageError(f"{said}, and this accord knows {len(MIGRATIONS)}: a newer one has written it")
         return version
 
-    # -- forks -----------------------------------------------------------------------------------------------------------
+    # -- forks ---------------------------------------------------------------------------------------------------------
 
     def before_fork(self) -> None:
         """Close the file, when the step that somebody may be taking is over; nobody takes another one meanwhile."""
@@ -300,11 +311,11 @@ class SQLiteStore(Store, Forking):
         """Take the write lock of the file, if it is still the file that was opened."""
         db.execute("BEGIN IMMEDIATE")
         # Others would begin with new files, and everything could happen once here and once there.
-        wal = self._identity(self._log)
-        if self._wal is None:
-            self._wal = wal
-        if wal != self._wal or wal is None or self._identity(self._file) != self._opened:
-            raise StoreError(f"the file {self._path} or its write-ahead log was deleted or replaced")
+        beside = self._identity(self._log), self._identity(self._index)
+        if self._beside is None:
+            self._beside = beside
+        if beside != self._beside or None in beside or self._identity(self._file) != self._opened:
+            raise StoreError(f"the file {self._path}, its log or its index (-wal, -shm) was deleted or replaced")
 
     def _end(self, db: sqlite3.Connection) -> None:
         """Whatever happened, an interrupt included, nobody is left waiting for us."""
@@ -329,6 +340,11 @@ def _select(db: sqlite3.Connection, key: str) -> Row | None:
 
 def _row(version: int, expires: float | None, sealed: object) -> Row:
     return Row(version, expires, _bytes(sealed))
+
+
+def _text(value: bytes) -> str:
+    """Text in a column; in one that was changed by others it may be anything."""
+    return value.decode("utf-8", "backslashreplace")
 
 
 def _bytes(value: object) -> bytes:
