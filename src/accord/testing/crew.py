@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 from functools import cache
-from typing import TYPE_CHECKING, BinaryIO
+from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,6 +29,11 @@ _MODULE = "accord.testing.writer"
 
 class Writer:
     """A process that runs `accord.testing.writer`, with its standard input, output and errors as files."""
+
+    pid: int
+    input: IO[bytes]
+    output: IO[bytes]
+    errors: IO[bytes]
 
     def __init__(self, task: Mapping[str, object]) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -46,9 +51,9 @@ class Writer:
     def _fork(self, task: str) -> None:
         pipes = [os.pipe(), os.pipe(), os.pipe()]
         (in_, in_here), (out_here, out), (err_here, err) = pipes
-        self.input: BinaryIO = open(in_here, "wb", buffering=0)  # noqa: SIM115, PTH123 - closed by `wait`
-        self.output: BinaryIO = open(out_here, "rb")  # noqa: SIM115, PTH123
-        self.errors: BinaryIO = open(err_here, "rb")  # noqa: SIM115, PTH123
+        self.input = open(in_here, "wb", buffering=0)  # noqa: SIM115, PTH123 - closed by `wait`
+        self.output = open(out_here, "rb")  # noqa: SIM115, PTH123
+        self.errors = open(err_here, "rb")  # noqa: SIM115, PTH123
         nursery = _nursery(os.getpid())
         socket.send_fds(nursery, [f"{task}\n".encode()], [in_, out, err])
         for descriptor in (in_, out, err):
@@ -85,8 +90,8 @@ class Writer:
 
 
 @cache
-def _nursery(process: int) -> socket.socket:  # noqa: ARG001 - one for each process
-    """The way to the process that forks writers; it ends when nobody can ask it any more."""
+def _nursery(_: int) -> socket.socket:
+    """The way to the process that forks writers, one for each process that asks; it ends when nobody can any more."""
     here, there = socket.socketpair()
     here.settimeout(_PATIENCE)
     command = [sys.executable, "-m", _MODULE, "--nursery", str(there.fileno())]

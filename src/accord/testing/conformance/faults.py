@@ -163,7 +163,7 @@ class FaultTests(Ground):
         with harness.open() as other:
             assert session_of(other, ONE_SHOT).send("pay") == Ok(), "a lock was left behind"
         assert hits == _INTERRUPTS
-        assert len(answered) >= _INTERRUPTS // 4
+        assert len(answered) >= _INTERRUPTS // 10
         tell(f"stores: {hits} threads cancelled at random points; {len(answered)} answered attempts were all there")
 
 
