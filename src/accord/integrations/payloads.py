@@ -15,13 +15,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accord.canonical import encode
+from accord.ledger.represent import own_copy, plain_copy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from accord.integrations.exchange import ToolCall, ToolResult
 
-__all__ = ["of_answer", "of_answers", "of_calls", "why_not_json"]
+__all__ = ["of_answer", "of_answers", "of_calls", "of_result", "why_not_json"]
 
 
 def of_calls(content: str | None, calls: Sequence[ToolCall]) -> dict[str, object]:
@@ -37,6 +38,16 @@ def of_answer(result: ToolResult) -> dict[str, object]:
     if isinstance(result.result, dict):
         return {"error": None, **result.result}
     return {"error": None, "result": result.result}
+
+
+def of_result(value: object) -> dict[str, object]:
+    """What a tool returned; of what is no JSON, only that there was no error."""
+    if type(value) is dict and plain_copy(value) is not None:
+        return {"error": None, **value}
+    if why_not_json(value) is not None:
+        return {"error": None}
+    own = own_copy(value)
+    return {"error": None, **own} if isinstance(own, dict) else {"error": None, "result": own}
 
 
 def of_answers(results: Sequence[ToolResult]) -> dict[str, object]:
