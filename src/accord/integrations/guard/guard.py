@@ -21,6 +21,7 @@ from accord.integrations.exchange import ToolCall, ToolResult
 from accord.integrations.guard import reserving, reviewing, words
 from accord.integrations.guard.decisions import Change, Decision, Noted, Remark
 from accord.integrations.guard.homes import MemoryHome, StoreHome
+from accord.integrations.guard.lane import take_lane
 from accord.integrations.guard.looking import GuardedTool, look_at
 from accord.integrations.guard.policy import Policy, gates_of, listens_for
 from accord.integrations.guard.running import run, run_function
@@ -126,6 +127,8 @@ class Guard:
             self._home = MemoryHome(contract, stages.name, began)
         else:
             self._home = StoreHome(store, check_name(key), contract, stages.name, began, lives)
+        # Whether arguments are written down or shown to people, so that they must be JSON.
+        self._strict = store is not None or bool(self._policy.gates)
         for name, tool in (tools or {}).items():
             self.register(name, tool)
 
@@ -177,6 +180,8 @@ class Guard:
         def guarded(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - the same
             return run_function(self, known, tool, tool.gather(args, kwargs))
 
+        if isinstance(self._home, MemoryHome) and self._clock is None:
+            return take_lane(self, self._home, (known, self._policy.label(known)), function, guarded)
         return guarded
 
     def run(self, calls: Iterable[ToolCall]) -> list[ToolResult]:
@@ -201,7 +206,7 @@ class Guard:
         Whoever runs an admitted call uses `decision.call`, begins with `start`, and tells `settle` or `fail` how it
         went. Asking again about the same call, by its id, gives the same answer and reserves nothing twice.
         """
-        claims = look_at(_batch(calls), self._tools or None)
+        claims = look_at(_batch(calls), self._tools or None, strict=self._strict)
         return self._decide(claims, started=False, can_wait=False, ahead=False)
 
     def start(self, ticket: str) -> bool:
@@ -400,15 +405,15 @@ class Guard:
     def _happen(
         self, direction: Literal["!", "?"], label: str, payload: Mapping[str, object] | None, by: str | None
     ) -> Verdict:
-        given = look_at([ToolCall(label if isinstance(label, str) else "", {} if payload is None else payload)], None)
-        if given[0].fault is not None:
-            raise UsageError(given[0].fault)
+        (given,) = look_at([ToolCall(label, {} if payload is None else payload)], None, strict=True)
+        if given.fault is not None:
+            raise UsageError(given.fault)
 
         def said(state: State, at: Time | None) -> Change[Verdict]:
             passed = reserving.pass_time(self._policy, state, at)
             if passed.answer is not OK:
                 return passed
-            event = make_event(direction, label, given[0].arguments, None, by, at)
+            event = make_event(direction, label, given.arguments, None, by, at)
             happened = reserving.happen(passed.state, event, None)
             return Change(happened.state, (*passed.notes, *happened.notes), happened.answer)
 
@@ -491,6 +496,6 @@ def _check_decision(by: object, reason: object, payload: object) -> None:
     if reason is not None and not isinstance(reason, str):
         raise UsageError(f"a reason is a text, got `{type(reason).__name__}`")
     if payload is not None:
-        fault = look_at([ToolCall("payload", payload)], None)[0].fault
+        fault = look_at([ToolCall("payload", payload)], None, strict=True)[0].fault
         if fault is not None:
             raise UsageError(fault)

@@ -16,12 +16,15 @@ import msgspec
 from accord.errors import CorruptSessionError, UsageError
 from accord.integrations.guard import codec
 from accord.integrations.guard.decisions import Noted
-from accord.integrations.guard.state import State
+from accord.integrations.guard.lane import CLOSED, Lane
+from accord.integrations.guard.state import Out, State
 from accord.ledger.attempts import describe
 from accord.ledger.entries import BEFORE_FIRST, begin_fields, fields_of, note_fields
 from accord.ledger.linking import link
+from accord.machine.events import Event
+from accord.machine.stages import Stage
 from accord.monitor import snapshot as snapshots
-from accord.monitor.step import begin, status
+from accord.monitor.step import Situation, begin, status
 from accord.stores.record import EXPIRED, NOTHING, Record, read, write
 from accord.stores.store import Change as StoreChange
 
@@ -32,7 +35,6 @@ if TYPE_CHECKING:
     from accord.integrations.guard.decisions import Change, Remark
     from accord.machine.clocks import Time
     from accord.machine.contract import Contract
-    from accord.monitor.step import Situation
     from accord.stores import Row, Store
 
 __all__ = ["Home", "MemoryHome", "StoreHome"]
@@ -40,6 +42,9 @@ __all__ = ["Home", "MemoryHome", "StoreHome"]
 T = TypeVar("T")
 
 _ENCODER = msgspec.json.Encoder()
+
+_NOBODY: list[str | None] = []
+"""Who is out in a lane that is closed."""
 
 
 class Home(ABC):
@@ -57,24 +62,64 @@ class Home(ABC):
 
 
 class MemoryHome(Home):
-    """In the process, for as long as the guard lives; nothing is written down."""
+    """In the process, for as long as the guard lives; nothing is written down.
+
+    While the session is quiet it stands in the lane, and `_here` is out of date as to where it stands.
+    """
 
     waits = False
 
     def __init__(self, contract: Contract, protocol: str | None, at: Time | None) -> None:
-        self.lock = Lock()
-        self.here = State(begin(contract, protocol, at))
+        self._lock = Lock()
+        self._here = State(begin(contract, protocol, at))
+        self.lane = Lane()
+        self._open_lane()
 
     def state(self) -> State:
         """What is there now."""
-        return self.here
+        with self._lock:
+            self._close_lane()
+            self._open_lane()
+            return self._here
 
     def change(self, judge: Callable[[State], Change[T]], at: Time | None) -> T:  # noqa: ARG002 - it does not expire
         """One step, under a lock."""
-        with self.lock:
-            change = judge(self.here)
-            self.here = change.state
+        with self._lock:
+            self._close_lane()
+            try:
+                change = judge(self._here)
+                self._here = change.state
+            finally:
+                self._open_lane()
             return change.answer
+
+    def ticket_of(self, mine: list[str | None]) -> str:
+        """The ticket of a call that went out in the lane."""
+        with self._lock:
+            self._close_lane()
+            self._open_lane()
+        return mine[0] or ""
+
+    def _close_lane(self) -> None:
+        """Take the session out of the lane, with the call that is out there."""
+        lane = self.lane
+        at = lane.at; mine = lane.out; call = lane.call; lane.at = CLOSED; lane.out = _NOBODY  # fmt: skip  # noqa: E702
+        if isinstance(at, Stage):
+            here = self._here._replace(settled=Situation(at, self._here.settled.holding))
+            if mine is not None:
+                name, label = call
+                numbered = here.desk.numbered + 1
+                mine[0] = ticket = f"#{numbered}"
+                out = Out(ticket, name, "", (Event("!", label),), started=True, kept=False)
+                here = State(here.settled, (out,), here.desk._replace(numbered=numbered))
+            self._here = here
+
+    def _open_lane(self) -> None:
+        """Let the session stand in the lane if it is quiet."""
+        (place, _), log, desk = self._here
+        if type(place) is Stage and not (log or desk.refusals or desk.reviews or desk.stopped):
+            lane = self.lane
+            lane.out = None; lane.at = place  # fmt: skip  # noqa: E702
 
 
 class _Known(NamedTuple):

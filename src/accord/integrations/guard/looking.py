@@ -1,7 +1,7 @@
 """Calls as a guard looks at them: with the arguments that the tool will really get.
 
 Those are the arguments that were given and the defaults of the function for the rest. They are a copy, so nobody can
-change them once they have been judged, and they are JSON, so they can be written down as they are.
+change them once they have been judged. Where they are written down or shown to a person, they are JSON.
 """
 
 from __future__ import annotations
@@ -68,13 +68,16 @@ class GuardedTool:
         return None
 
 
-def look_at(calls: Iterable[ToolCall], tools: Mapping[str, GuardedTool] | None) -> list[Claim]:
-    """The calls, each with its arguments, or with what is wrong with it; without `tools`, any name is one."""
+def look_at(calls: Iterable[ToolCall], tools: Mapping[str, GuardedTool] | None, *, strict: bool) -> list[Claim]:
+    """The calls, each with its arguments, or with what is wrong with it; without `tools`, any name is one.
+
+    If `strict`, arguments are JSON; else only those of calls with an id are, because only they are compared.
+    """
     functions = None if tools is None else {name: tool.function for name, tool in tools.items()}
-    return [_complete(claim, tools) for claim in batch.look_at(calls, functions)]
+    return [_complete(claim, tools, strict=strict) for claim in batch.look_at(calls, functions)]
 
 
-def _complete(claim: Claim, tools: Mapping[str, GuardedTool] | None) -> Claim:
+def _complete(claim: Claim, tools: Mapping[str, GuardedTool] | None, *, strict: bool) -> Claim:
     if claim.fault is not None or claim.arguments is None:
         return claim
     arguments = claim.arguments
@@ -84,7 +87,7 @@ def _complete(claim: Claim, tools: Mapping[str, GuardedTool] | None) -> Claim:
         if why is not None:
             return replace(claim, fault=f"`{claim.call.name}` cannot be called like this: {why}")
         arguments = {**tool.defaults, **arguments} if tool.defaults else arguments
-    if plain_copy(arguments) is None:
+    if (strict or claim.call.id) and plain_copy(arguments) is None:
         why = payloads.why_not_json(arguments)
         if why is not None:
             return replace(claim, fault=f"the arguments of `{claim.call.name}` are no JSON: {why}")

@@ -35,7 +35,7 @@ class Batch:
 
     def __init__(self, guard: Guard, calls: list[ToolCall]) -> None:
         self.guard = guard
-        self.claims = look_at(calls, guard._tools)  # noqa: SLF001 - the same class in two files
+        self.claims = look_at(calls, guard._tools, strict=guard._strict)  # noqa: SLF001 - the same class in two files
         self.results: list[ToolResult | None] = [None] * len(calls)
         self.undecided = list(range(len(calls)))
         self.out: dict[int, Decision] = {}
@@ -137,23 +137,26 @@ def run_function(guard: Guard, name: str, tool: GuardedTool, arguments: dict[str
         if decision.ticket is not None:
             guard.keep(decision.ticket, f"{INTERRUPTED} ({in_words(error)})")
         raise
-    return passed_on(guard, decision, value)
+    return passed_on(guard, decision.ticket, value)
 
 
 def admitted(guard: Guard, name: str, tool: GuardedTool, arguments: dict[str, Any]) -> Decision:
     """The decision that admits a call of a function; `ProtocolViolationError` if there is none."""
-    claims = look_at([ToolCall(name, arguments)], {name: tool})
+    wrong = tool.why_not(arguments)
+    if wrong is not None:
+        raise TypeError(f"{name}(): {wrong}")
+    claims = look_at([ToolCall(name, arguments)], {name: tool}, strict=guard._strict)  # noqa: SLF001 - as above
     (decision,) = guard._decide(claims, started=True, can_wait=False, ahead=False)  # noqa: SLF001 - as above
     if not decision.admitted:
         raise ViolationError(decision.message, decision.verdict, results=[decision])
     return decision
 
 
-def passed_on(guard: Guard, decision: Decision, value: object) -> object:
+def passed_on(guard: Guard, ticket: str | None, value: object) -> object:
     """What a function has returned, if the contract lets it through."""
-    if decision.ticket is None:
+    if ticket is None:
         return value
-    verdict = guard.settle(decision.ticket, value)
+    verdict = guard.settle(ticket, value)
     if type(verdict) is not Ok and not guard._policy.observes:  # noqa: SLF001 - as above
         raise ViolationError(_why_withheld(verdict), verdict, response=value)
     return value

@@ -83,7 +83,7 @@ async def run_function_async(guard: Guard, name: str, tool: GuardedTool, argumen
         if ticket is not None:
             await _steadily(guard, partial(guard.keep, ticket, f"{INTERRUPTED} ({in_words(error)})"))
         raise
-    return await _steadily(guard, partial(passed_on, guard, decision, value))
+    return await _steadily(guard, partial(passed_on, guard, ticket, value))
 
 
 async def _steadily(guard: Guard, step: Callable[[], T], undo: Callable[[T], None] | None = None) -> T:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from accord.errors import InternalError
 from accord.integrations.guard.state import Firm, Passing, State
+from accord.monitor.quick import quick_step
 from accord.monitor.step import step, tick
 from accord.monitor.verdicts import OK, Blocked, Ok
 
@@ -35,9 +36,12 @@ TOO_MANY = Blocked("too many calls are out to tell what may follow; wait until o
 
 def take(situation: Situation, what: Step) -> tuple[Situation, Verdict]:
     """One step in one world."""
-    if type(what) is Passing:
+    if isinstance(what, Passing):
         return tick(situation, "refuse", None, what.at)
-    return step(situation, what, "refuse")  # type: ignore[arg-type] # it is an event
+    quick = quick_step(situation, what)
+    if quick is not None:
+        return quick, OK
+    return step(situation, what, "refuse")
 
 
 def worlds(state: State) -> list[Situation] | None:
