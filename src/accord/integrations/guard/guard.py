@@ -226,7 +226,7 @@ class Guard:
 
     def settle(self, ticket: str, result: object = None) -> Verdict:
         """A call has returned. `Ok` if the result may be passed on; it counts whatever the answer."""
-        payload = payloads.of_result(result)
+        payload = payloads.of_value(result)
         return self._tell(lambda state, at: reserving.settle(self._policy, state, ticket, payload, at))
 
     def fail(self, ticket: str, error: object) -> Verdict:

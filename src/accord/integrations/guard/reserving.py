@@ -253,10 +253,8 @@ def _stuck(state: State, at: Time | None) -> Review | None:
 # -- what becomes of a call --------------------------------------------------------------------------------------------
 
 
-def settle(
-    policy: Policy, state: State, ticket: str, result: Mapping[str, object] | None, at: Time | None
-) -> Change[Verdict]:
-    """A call has returned, so it counts; the verdict is the contract's on its result.
+def settle(policy: Policy, state: State, ticket: str, result: Mapping[str, object], at: Time | None) -> Change[Verdict]:
+    """A call has returned, so it counts; the verdict is the contract's on its result, to which the call is added.
 
     If the result is refused the call counts all the same: it has happened.
     """
@@ -276,7 +274,8 @@ def settle(
     if label not in policy.results:
         notes.append(Remark("call returned", {"call": ticket, "result": result}))
         return Change(state, tuple(notes), OK)
-    happened = happen(state, make_event("?", label, result, None, None, at), {"call": ticket})
+    payload = {**result, "call": dict(out.events[-1].payload), "call_id": ticket}
+    happened = happen(state, make_event("?", label, payload, None, None, at), {"call": ticket})
     return Change(happened.state, (*notes, *happened.notes), happened.answer)
 
 
