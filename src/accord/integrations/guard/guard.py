@@ -442,13 +442,14 @@ class Guard:
         self._react(decisions)
         return decisions
 
-    def _react(self, decisions: list[Decision]) -> None:
+    def _react(self, decisions: list[Decision], returned: object = None) -> None:
+        """What the guard was told to do about what is refused; `returned` is what a tool has returned, if that is."""
         refused = [decision for decision in decisions if decision.status == "refused"]
         if not refused or self._on_violation in ("block", "observe"):
             return
         if self._on_violation == "raise":
             cause = next((decision for decision in refused if decision.message != words.NOT_ALONE), refused[0])
-            raise ViolationError(cause.message, cause.verdict, results=decisions)
+            raise ViolationError(cause.message, cause.verdict, response=returned, results=decisions)
         try:
             for decision in refused:
                 self._on_violation(decision)  # type: ignore[operator] # what is left is a function

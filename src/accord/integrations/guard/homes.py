@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 
-from accord.errors import CorruptSessionError, UsageError
+from accord.errors import CorruptSessionError, StoreError, UsageError
 from accord.integrations.guard import codec
 from accord.integrations.guard.decisions import Noted
 from accord.integrations.guard.lane import CLOSED, Lane
@@ -208,15 +208,15 @@ class StoreHome(Home):
         if record.protocol != self._protocol:
             raise UsageError(f"session `{self._key}` was begun with the protocol `{record.protocol}`")
         if record.status == EXPIRED:
-            raise UsageError(f"session `{self._key}` has expired")
+            raise StoreError(f"session `{self._key}` has expired")
         if record.guard == NOTHING:
             raise UsageError(f"session `{self._key}` is kept by a `StoredSession`, not by a guard")
 
     def _expiry(self, known: _Known, at: Time | None) -> float | None:
-        """When the session expires after this step; `UsageError` if it has."""
+        """When the session expires after this step; `StoreError` if it has."""
         expires = None if known.record is None else known.record.expires
         if expires is not None and (at is None or at >= expires):
-            raise UsageError(f"session `{self._key}` has expired")
+            raise StoreError(f"session `{self._key}` has expired")
         if self._lasts is None or at is None:
             return expires
         later = float(at) + float(self._lasts)

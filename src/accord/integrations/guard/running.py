@@ -14,13 +14,13 @@ from accord.errors import UsageError, ViolationError
 from accord.integrations import payloads
 from accord.integrations.batch import in_words
 from accord.integrations.exchange import ToolCall, ToolResult
+from accord.integrations.guard.decisions import Decision
 from accord.integrations.guard.looking import look_at
 from accord.monitor.verdicts import Ok
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from accord.integrations.guard.decisions import Decision
     from accord.integrations.guard.guard import Guard
     from accord.integrations.guard.looking import GuardedTool
 
@@ -187,7 +187,9 @@ def _settled(guard: Guard, decision: Decision, value: object) -> ToolResult:
     verdict = guard.settle(decision.ticket, value)
     if type(verdict) is Ok or guard._policy.observes:  # noqa: SLF001 - as above
         return result
-    return replace(result, result=None, error=_why_withheld(verdict), verdict=verdict, withheld=value)
+    said = _why_withheld(verdict)
+    guard._react([Decision(call, "refused", said, verdict=verdict)], value)  # noqa: SLF001 - as above
+    return replace(result, result=None, error=said, verdict=verdict, withheld=value)
 
 
 def _why_withheld(verdict: object) -> str:
