@@ -12,11 +12,9 @@ from __future__ import annotations
 import time
 from functools import partial, wraps
 from inspect import iscoroutinefunction
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from accord.errors import StoreError, UsageError, ViolationError
-from accord.integrations import payloads
-from accord.integrations.batch import in_words
+from accord.errors import StoreError, UsageError
 from accord.integrations.exchange import ToolCall, ToolResult
 from accord.integrations.guard import reserving, reviewing, words
 from accord.integrations.guard.decisions import Change, Decision, Noted, Remark
@@ -25,10 +23,11 @@ from accord.integrations.guard.lane import take_lane
 from accord.integrations.guard.looking import GuardedTool, look_at
 from accord.integrations.guard.policy import Policy, gates_of, listens_for
 from accord.integrations.guard.running import run, run_function
+from accord.integrations.guard.session import GuardedSession
 from accord.integrations.guard.state import Out
 from accord.integrations.guard.visible import may_be_called
 from accord.integrations.guard.worlds import worlds
-from accord.ledger.attempts import Given, why
+from accord.ledger.attempts import Given
 from accord.machine.contract import Contract, compile_contract
 from accord.monitor.events import make_event, make_time
 from accord.monitor.step import close, is_over, status
@@ -37,22 +36,21 @@ from accord.stores.record import check_name
 from accord.stores.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-    from accord.integrations.batch import Claim
     from accord.integrations.guard.homes import Home
     from accord.integrations.guard.policy import Escalation
+    from accord.integrations.guard.session import OnViolation
     from accord.integrations.guard.state import Review, State
     from accord.machine.clocks import Time
     from accord.monitor import Verdict
     from accord.monitor.step import Status
 
-__all__ = ["Guard", "OnViolation"]
+__all__ = ["Guard"]
 
 T = TypeVar("T")
 F = TypeVar("F", bound="Callable[..., Any]")
-OnViolation: TypeAlias = "Literal['block', 'raise', 'observe'] | Callable[[Decision], object]"
 
 _POLICIES = ("block", "raise", "observe")
 
@@ -102,7 +100,7 @@ class Guard:
         stages = contract.stages(protocol)
         names = dict(labels or {})
         lasts, lives = _duration("review_lasts", review_lasts), _duration("expires_after", expires_after)
-        self._policy = Policy(
+        policy = Policy(
             contract=contract,
             protocol=stages.name,
             label=lambda name: names.get(name, name),
@@ -115,20 +113,19 @@ class Guard:
             observes=on_violation == "observe",
             is_timed=stages.is_timed,
         )
-        self._on_violation = on_violation
         if clock is None and (stages.is_timed or store is not None or lasts is not None):
             clock = time.time
-        self._clock = clock
+        began = None if clock is None else make_time(clock())
+        home: Home
+        if store is None:
+            if lives is not None:
+                raise UsageError("`expires_after` is for a session in a store; one in memory ends with its guard")
+            home = MemoryHome(contract, stages.name, began)
+        else:
+            home = StoreHome(store, check_name(key), contract, stages.name, began, lives)
         self._key = key
         self._tools: dict[str, GuardedTool] = {}
-        began = self._now()
-        self._home: Home
-        if store is None:
-            self._home = MemoryHome(contract, stages.name, began)
-        else:
-            self._home = StoreHome(store, check_name(key), contract, stages.name, began, lives)
-        # Whether arguments are written down or shown to people, so that they must be JSON.
-        self._strict = store is not None or bool(self._policy.gates)
+        self._session = GuardedSession(policy, home, clock, on_violation)
         for name, tool in (tools or {}).items():
             self.register(name, tool)
 
@@ -172,16 +169,17 @@ class Guard:
 
             @wraps(function)
             async def guarded_async(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - whatever the function takes
-                return await run_function_async(self, known, tool, tool.gather(args, kwargs))
+                return await run_function_async(self._session, known, tool, tool.gather(args, kwargs))
 
             return guarded_async
 
         @wraps(function)
         def guarded(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - the same
-            return run_function(self, known, tool, tool.gather(args, kwargs))
+            return run_function(self._session, known, tool, tool.gather(args, kwargs))
 
-        if isinstance(self._home, MemoryHome) and self._clock is None:
-            return take_lane(self, self._home, (known, self._policy.label(known)), function, guarded)
+        home = self._session.home
+        if isinstance(home, MemoryHome) and not self._session.has_clock:
+            return take_lane(self._session, home, (known, self._session.policy.label(known)), function, guarded)
         return guarded
 
     def run(self, calls: Iterable[ToolCall]) -> list[ToolResult]:
@@ -190,13 +188,13 @@ class Guard:
         All of them are reserved before any runs. A call that is not legal before an earlier one of the batch has
         returned waits for that.
         """
-        return run(self, _batch(calls))
+        return run(self._session, self._tools, _batch(calls))
 
     async def arun(self, calls: Iterable[ToolCall]) -> list[ToolResult]:
         """As `run`; calls that do not wait for each other run at the same time."""
         from accord.integrations.guard.running_async import arun  # noqa: PLC0415 - it loads asyncio
 
-        return await arun(self, _batch(calls))
+        return await arun(self._session, self._tools, _batch(calls))
 
     # -- reserving, for whoever runs tools in another way --------------------------------------------------------------
 
@@ -206,8 +204,8 @@ class Guard:
         Whoever runs an admitted call uses `decision.call`, begins with `start`, and tells `settle` or `fail` how it
         went. Asking again about the same call, by its id, gives the same answer and reserves nothing twice.
         """
-        claims = look_at(_batch(calls), self._tools or None, strict=self._strict)
-        return self._decide(claims, started=False, can_wait=False, ahead=False)
+        claims = look_at(_batch(calls), self._tools or None, strict=self._session.strict)
+        return self._session.decide(claims, started=False, can_wait=False, ahead=False)
 
     def start(self, ticket: str) -> bool:
         """Whether a reserved call may be run now: the first to ask gets `True`, everybody after that `False`."""
@@ -220,26 +218,21 @@ class Guard:
             return Change(state._replace(log=log), (Remark("call started", {"call": ticket}),), answer=True)
 
         try:
-            return self._change(begin)
+            return self._session.change(begin)
         except StoreError:
             return False
 
     def settle(self, ticket: str, result: object = None) -> Verdict:
         """A call has returned. `Ok` if the result may be passed on; it counts whatever the answer."""
-        payload = payloads.of_value(result)
-        return self._tell(lambda state, at: reserving.settle(self._policy, state, ticket, payload, at))
+        return self._session.settle(ticket, result)
 
     def fail(self, ticket: str, error: object) -> Verdict:
         """A call has failed. It is taken back, or counts with its error if the guard keeps failed calls."""
-        said = error if isinstance(error, str) else in_words(error)
-        if self._policy.keep_failed:
-            return self.keep(ticket, said)
-        return self._tell(lambda state, at: reserving.release(self._policy, state, ticket, said, at))
+        return self._session.fail(ticket, error)
 
     def keep(self, ticket: str, error: str) -> Verdict:
         """Nobody knows whether a call has happened: it counts, so that it cannot happen twice."""
-        payload = {"error": error}
-        return self._tell(lambda state, at: reserving.settle(self._policy, state, ticket, payload, at))
+        return self._session.keep(ticket, error)
 
     # -- messages, time, the end ---------------------------------------------------------------------------------------
 
@@ -253,7 +246,7 @@ class Guard:
 
     def tick(self) -> Verdict:
         """Time has passed: deadlines that are over expire."""
-        return self._tell(lambda state, at: reserving.pass_time(self._policy, state, at))
+        return self._session.tell(lambda state, at: reserving.pass_time(self._session.policy, state, at))
 
     def close(self) -> Verdict:
         """Nothing more will come: `Ok` if nothing is owed. Calls that are out have to return first."""
@@ -267,18 +260,18 @@ class Guard:
             settled, answer = close(state.settled, None, at)
             return Change(state._replace(settled=settled), (Noted(given, answer),), answer)
 
-        return self._tell(end)
+        return self._session.tell(end)
 
     # -- people --------------------------------------------------------------------------------------------------------
 
     def reviews(self) -> list[Review]:
         """The questions to people that are open."""
-        at = self._now()
-        return [r for r in self._state().desk.reviews if r.state == "open" and not r.is_over(at)]
+        at = self._session.now()
+        return [r for r in self._session.state().desk.reviews if r.state == "open" and not r.is_over(at)]
 
     def review(self, identity: str) -> Review:
         """One question, decided or not; `UsageError` if there is none of that id."""
-        found = next((review for review in self._state().desk.reviews if review.id == identity), None)
+        found = next((review for review in self._session.state().desk.reviews if review.id == identity), None)
         if found is None:
             raise UsageError(f"there is no review `{identity}` in this session")
         return found
@@ -298,9 +291,9 @@ class Guard:
         nothing has changed: no such review, decided already, expired, an unknown answer.
         """
         _check_decision(by, reason, payload)
-        return self._change(
+        return self._session.change(
             lambda state, at: reviewing.decide(
-                self._policy, state, review, answer, by=by, reason=reason, payload=payload, at=at
+                self._session.policy, state, review, answer, by=by, reason=reason, payload=payload, at=at
             )
         )
 
@@ -315,13 +308,13 @@ class Guard:
             note = Remark("resumed", {"by": by, "reason": reason, "at": at})
             return Change(state._replace(desk=desk), (note,), None)
 
-        self._change(again)
+        self._session.change(again)
 
     # -- questions -----------------------------------------------------------------------------------------------------
 
     def visible(self, names: Iterable[str] | None = None) -> list[str]:
         """The tools a model should see now, of those named or of all that are registered."""
-        state, policy = self._state(), self._policy
+        state, policy = self._session.state(), self._session.policy
         if state.desk.stopped is not None:
             return []
         here = worlds(state) or [state.settled]
@@ -330,7 +323,7 @@ class Guard:
 
     def allowed(self) -> list[str]:
         """The words that are legal now whatever becomes of the calls that are out, sorted."""
-        state = self._state()
+        state = self._session.state()
         here = worlds(state)
         if here is None or state.desk.stopped is not None or any(is_over(world.place) for world in here):
             return []
@@ -338,32 +331,32 @@ class Guard:
 
     def explain(self) -> str:
         """What a model should be told about where it stands."""
-        state, at = self._state(), self._now()
+        state, at = self._session.state(), self._session.now()
         return words.situation(state, self.allowed(), self.visible() if self._tools else None, at)
 
     def out(self) -> list[Out]:
         """The calls that may run, or are running, and have not returned."""
-        return [logged for logged in self._state().log if isinstance(logged, Out)]
+        return [logged for logged in self._session.state().log if isinstance(logged, Out)]
 
     @property
     def status(self) -> Status:
         """`running`, `complete`, `violated`, `incomplete` or `unrecognised`, as if all calls that are out failed."""
-        return status(self._state().settled)
+        return status(self._session.state().settled)
 
     @property
     def stopped(self) -> str | None:
         """Why nothing runs any more; `None` if the session is not stopped."""
-        return self._state().desk.stopped
+        return self._session.state().desk.stopped
 
     @property
     def contract(self) -> Contract:
         """The compiled contract."""
-        return self._policy.contract
+        return self._session.policy.contract
 
     @property
     def protocol(self) -> str | None:
         """The name of the protocol, `None` for a bare one."""
-        return self._policy.protocol
+        return self._session.policy.protocol
 
     @property
     def key(self) -> str | None:
@@ -371,36 +364,7 @@ class Guard:
         return self._key
 
     def __repr__(self) -> str:
-        return f"<Guard {self._key or '(in memory)'} of {self._policy.protocol or '(bare)'}>"
-
-    # -- one step ------------------------------------------------------------------------------------------------------
-
-    def _now(self) -> Time | None:
-        return None if self._clock is None else make_time(self._clock())
-
-    def _state(self) -> State:
-        return self._home.state()
-
-    def _change(self, judge: Callable[[State, Time | None], Change[T]]) -> T:
-        """One step of the session. A clock that goes back stands still."""
-        at = self._now()
-
-        def asked(state: State) -> Change[T]:
-            last = state.desk.now
-            return judge(state, at if at is None or last is None or at >= last else last)
-
-        return self._home.change(asked, at)
-
-    def _tell(self, judge: Callable[[State, Time | None], Change[Verdict]]) -> Verdict:
-        """One step whose answer is a verdict; if it cannot be kept, that is no."""
-        try:
-            return self._change(judge)
-        except UsageError:
-            raise
-        except StoreError as error:
-            return Blocked(f"the session cannot be kept ({why(error)})")
-        except Exception as error:  # noqa: BLE001 - whatever broke inside, the answer is no
-            return Blocked(f"accord failed inside ({error!r})")
+        return f"<Guard {self._key or '(in memory)'} of {self._session.policy.protocol or '(bare)'}>"
 
     def _happen(
         self, direction: Literal["!", "?"], label: str, payload: Mapping[str, object] | None, by: str | None
@@ -410,54 +374,14 @@ class Guard:
             raise UsageError(given.fault)
 
         def said(state: State, at: Time | None) -> Change[Verdict]:
-            passed = reserving.pass_time(self._policy, state, at)
+            passed = reserving.pass_time(self._session.policy, state, at)
             if passed.answer is not OK:
                 return passed
             event = make_event(direction, label, given.arguments, None, by, at)
             happened = reserving.happen(passed.state, event, None)
             return Change(happened.state, (*passed.notes, *happened.notes), happened.answer)
 
-        return self._tell(said)
-
-    def _decide(self, claims: Sequence[Claim], *, started: bool, can_wait: bool, ahead: bool) -> list[Decision]:
-        """Reserve what may run, and do with the rest what the guard was told to."""
-        raises = self._on_violation == "raise"
-
-        def judged(state: State, at: Time | None) -> Change[list[Decision]]:
-            change = reserving.reserve(self._policy, state, claims, at, started=started, can_wait=can_wait, ahead=ahead)
-            if raises and any(decision.status == "refused" for decision in change.answer):
-                return reserving.withdraw(self._policy, change, at)
-            return change
-
-        try:
-            decisions = self._change(judged)
-        except UsageError:
-            raise
-        except StoreError as error:
-            message = f"the session cannot be kept ({why(error)}), so nothing runs"
-            decisions = [Decision(claim.call, "refused", message, verdict=Blocked(message)) for claim in claims]
-        except Exception as error:  # noqa: BLE001 - whatever broke inside, the answer is no
-            message = f"accord failed inside ({error!r}), so nothing runs"
-            decisions = [Decision(claim.call, "refused", message, verdict=Blocked(message)) for claim in claims]
-        self._react(decisions)
-        return decisions
-
-    def _react(self, decisions: list[Decision], returned: object = None) -> None:
-        """What the guard was told to do about what is refused; `returned` is what a tool has returned, if that is."""
-        refused = [decision for decision in decisions if decision.status == "refused"]
-        if not refused or self._on_violation in ("block", "observe"):
-            return
-        if self._on_violation == "raise":
-            cause = next((decision for decision in refused if decision.message != words.NOT_ALONE), refused[0])
-            raise ViolationError(cause.message, cause.verdict, response=returned, results=decisions)
-        try:
-            for decision in refused:
-                self._on_violation(decision)  # type: ignore[operator] # what is left is a function
-        except BaseException:
-            for decision in decisions:
-                if decision.ticket is not None:
-                    self.fail(decision.ticket, "not run, because another call of its batch was refused")
-            raise
+        return self._session.tell(said)
 
 
 def _batch(calls: Iterable[ToolCall]) -> list[ToolCall]:

@@ -20,8 +20,8 @@ from accord.monitor.atomicity import calls_only_switching
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from accord.integrations.guard.guard import Guard
     from accord.integrations.guard.homes import MemoryHome
+    from accord.integrations.guard.session import GuardedSession
     from accord.machine.stages import Links, Stage
 
 __all__ = ["CLOSED", "Lane", "take_lane"]
@@ -52,14 +52,18 @@ class Lane:
 
 
 def take_lane(
-    guard: Guard, home: MemoryHome, call: tuple[str, str], function: Callable[..., Any], long_way: Callable[..., Any]
+    session: GuardedSession,
+    home: MemoryHome,
+    call: tuple[str, str],
+    function: Callable[..., Any],
+    long_way: Callable[..., Any],
 ) -> Callable[..., Any]:
     """The function under guard, called on the short way where it can be."""
     if not calls_only_switching():
         return long_way
     lane = home.lane
     label = call[1]
-    policy = guard._policy  # noqa: SLF001 - the same class in several files
+    policy = session.policy
     answers, releases = label in policy.results, not policy.keep_failed
 
     @wraps(function)
@@ -81,12 +85,12 @@ def take_lane(
         except Exception as error:
             if releases and lane.out is mine: lane.out = None; begun = False  # fmt: skip  # noqa: E701, E702
             if begun:
-                guard.fail(home.ticket_of(mine), error)
+                session.fail(home.ticket_of(mine), error)
             raise
         except BaseException as error:
-            guard.keep(home.ticket_of(mine), f"{INTERRUPTED} ({in_words(error)})")
+            session.keep(home.ticket_of(mine), f"{INTERRUPTED} ({in_words(error)})")
             raise
         if lane.out is mine: lane.at = end; lane.out = None; return value  # fmt: skip  # noqa: E701, E702
-        return passed_on(guard, home.ticket_of(mine), value)
+        return passed_on(session, home.ticket_of(mine), value)
 
     return guarded

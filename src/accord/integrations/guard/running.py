@@ -19,10 +19,10 @@ from accord.integrations.guard.looking import look_at
 from accord.monitor.verdicts import Ok
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    from accord.integrations.guard.guard import Guard
     from accord.integrations.guard.looking import GuardedTool
+    from accord.integrations.guard.session import GuardedSession
 
 __all__ = ["INTERRUPTED", "NOT_BEGUN", "Batch", "admitted", "passed_on", "run", "run_function"]
 
@@ -33,9 +33,9 @@ INTERRUPTED = "it was interrupted, so nobody knows whether it has happened"
 class Batch:
     """The calls of one batch on their way: decided, out, returned."""
 
-    def __init__(self, guard: Guard, calls: list[ToolCall]) -> None:
-        self.guard = guard
-        self.claims = look_at(calls, guard._tools, strict=guard._strict)  # noqa: SLF001 - the same class in two files
+    def __init__(self, session: GuardedSession, tools: Mapping[str, GuardedTool], calls: list[ToolCall]) -> None:
+        self.session = session
+        self.claims = look_at(calls, tools, strict=session.strict)
         self.results: list[ToolResult | None] = [None] * len(calls)
         self.undecided = list(range(len(calls)))
         self.out: dict[int, Decision] = {}
@@ -46,7 +46,7 @@ class Batch:
             return []
         asked = self.undecided
         claims = [self.claims[place] for place in asked]
-        decisions = self.guard._decide(claims, started=True, can_wait=True, ahead=bool(self.out))  # noqa: SLF001
+        decisions = self.session.decide(claims, started=True, can_wait=True, ahead=bool(self.out))
         self.undecided = []
         begun = []
         for place, decision in zip(asked, decisions, strict=True):
@@ -69,7 +69,7 @@ class Batch:
     def returned(self, place: int, value: object) -> None:
         """A tool has returned."""
         decision = self.out.pop(place)
-        self.results[place] = _settled(self.guard, decision, value)
+        self.results[place] = _settled(self.session, decision, value)
 
     def failed(self, place: int, error: BaseException) -> None:
         """A tool has raised; what was no ordinary error has interrupted it."""
@@ -77,16 +77,16 @@ class Batch:
         said = in_words(error)
         if decision.ticket is not None:
             if isinstance(error, Exception):
-                self.guard.fail(decision.ticket, said)
+                self.session.fail(decision.ticket, said)
             else:
-                self.guard.keep(decision.ticket, f"{INTERRUPTED} ({said})")
+                self.session.keep(decision.ticket, f"{INTERRUPTED} ({said})")
         self.results[place] = ToolResult(decision.call.id, decision.call.name, error=said)
 
     def abandon(self) -> None:
         """Take back what was reserved and never begun."""
         for decision in self.out.values():
             if decision.ticket is not None:
-                self.guard.fail(decision.ticket, NOT_BEGUN)
+                self.session.fail(decision.ticket, NOT_BEGUN)
         self.out.clear()
 
     def all_results(self) -> list[ToolResult]:
@@ -94,9 +94,9 @@ class Batch:
         return [result for result in self.results if result is not None]
 
 
-def run(guard: Guard, calls: list[ToolCall]) -> list[ToolResult]:
+def run(session: GuardedSession, tools: Mapping[str, GuardedTool], calls: list[ToolCall]) -> list[ToolResult]:
     """Run a batch in turn."""
-    batch = Batch(guard, calls)
+    batch = Batch(session, tools, calls)
     for claim in batch.claims:
         if claim.tool is not None and iscoroutinefunction(claim.tool):
             raise UsageError(f"the tool `{claim.call.name}` is asynchronous; use `arun`")
@@ -124,40 +124,40 @@ def _run_one(batch: Batch, place: int, decision: Decision) -> None:
 # -- one function ------------------------------------------------------------------------------------------------------
 
 
-def run_function(guard: Guard, name: str, tool: GuardedTool, arguments: dict[str, Any]) -> object:
+def run_function(session: GuardedSession, name: str, tool: GuardedTool, arguments: dict[str, Any]) -> object:
     """Call a function if that is allowed now; `ProtocolViolationError` if it is not."""
-    decision = admitted(guard, name, tool, arguments)
+    decision = admitted(session, name, tool, arguments)
     try:
         value = tool.function(**decision.call.arguments)
     except Exception as error:
         if decision.ticket is not None:
-            guard.fail(decision.ticket, error)
+            session.fail(decision.ticket, error)
         raise
     except BaseException as error:
         if decision.ticket is not None:
-            guard.keep(decision.ticket, f"{INTERRUPTED} ({in_words(error)})")
+            session.keep(decision.ticket, f"{INTERRUPTED} ({in_words(error)})")
         raise
-    return passed_on(guard, decision.ticket, value)
+    return passed_on(session, decision.ticket, value)
 
 
-def admitted(guard: Guard, name: str, tool: GuardedTool, arguments: dict[str, Any]) -> Decision:
+def admitted(session: GuardedSession, name: str, tool: GuardedTool, arguments: dict[str, Any]) -> Decision:
     """The decision that admits a call of a function; `ProtocolViolationError` if there is none."""
     wrong = tool.why_not(arguments)
     if wrong is not None:
         raise TypeError(f"{name}(): {wrong}")
-    claims = look_at([ToolCall(name, arguments)], {name: tool}, strict=guard._strict)  # noqa: SLF001 - as above
-    (decision,) = guard._decide(claims, started=True, can_wait=False, ahead=False)  # noqa: SLF001 - as above
+    claims = look_at([ToolCall(name, arguments)], {name: tool}, strict=session.strict)
+    (decision,) = session.decide(claims, started=True, can_wait=False, ahead=False)
     if not decision.admitted:
         raise ViolationError(decision.message, decision.verdict, results=[decision])
     return decision
 
 
-def passed_on(guard: Guard, ticket: str | None, value: object) -> object:
+def passed_on(session: GuardedSession, ticket: str | None, value: object) -> object:
     """What a function has returned, if the contract lets it through."""
     if ticket is None:
         return value
-    verdict = guard.settle(ticket, value)
-    if type(verdict) is not Ok and not guard._policy.observes:  # noqa: SLF001 - as above
+    verdict = session.settle(ticket, value)
+    if type(verdict) is not Ok and not session.policy.observes:
         raise ViolationError(_why_withheld(verdict), verdict, response=value)
     return value
 
@@ -172,7 +172,7 @@ def _refused(decision: Decision) -> ToolResult:
     return ToolResult(identity, name, error=decision.message, verdict=decision.verdict)
 
 
-def _settled(guard: Guard, decision: Decision, value: object) -> ToolResult:
+def _settled(session: GuardedSession, decision: Decision, value: object) -> ToolResult:
     call = decision.call
     result = ToolResult(call.id, call.name, value, verdict=decision.verdict)
     if isawaitable(value):
@@ -184,11 +184,11 @@ def _settled(guard: Guard, decision: Decision, value: object) -> ToolResult:
         result = replace(result, result=None, error=error, withheld=value)
     if decision.ticket is None:
         return result
-    verdict = guard.settle(decision.ticket, value)
-    if type(verdict) is Ok or guard._policy.observes:  # noqa: SLF001 - as above
+    verdict = session.settle(decision.ticket, value)
+    if type(verdict) is Ok or session.policy.observes:
         return result
     said = _why_withheld(verdict)
-    guard._react([Decision(call, "refused", said, verdict=verdict)], value)  # noqa: SLF001 - as above
+    session.react([Decision(call, "refused", said, verdict=verdict)], value)
     return replace(result, result=None, error=said, verdict=verdict, withheld=value)
 
 

@@ -16,25 +16,25 @@ from accord.integrations.batch import in_words
 from accord.integrations.guard.running import INTERRUPTED, NOT_BEGUN, Batch, admitted, passed_on
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from accord.integrations.exchange import ToolCall, ToolResult
     from accord.integrations.guard.decisions import Decision
-    from accord.integrations.guard.guard import Guard
     from accord.integrations.guard.looking import GuardedTool
+    from accord.integrations.guard.session import GuardedSession
 
 __all__ = ["arun", "run_function_async"]
 
 T = TypeVar("T")
 
 
-async def arun(guard: Guard, calls: list[ToolCall]) -> list[ToolResult]:
+async def arun(session: GuardedSession, tools: Mapping[str, GuardedTool], calls: list[ToolCall]) -> list[ToolResult]:
     """Run a batch, at the same time what does not wait for each other."""
-    batch = Batch(guard, calls)
+    batch = Batch(session, tools, calls)
     tasks: set[asyncio.Task[None]] = set()
     try:
         while True:
-            begun = await _steadily(guard, batch.ready)
+            begun = await _steadily(session, batch.ready)
             tasks.update(asyncio.ensure_future(_run_one(batch, *each)) for each in begun)
             if not tasks:
                 return batch.all_results()
@@ -46,52 +46,54 @@ async def arun(guard: Guard, calls: list[ToolCall]) -> list[ToolResult]:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
-        await _steadily(guard, batch.abandon)
+        await _steadily(session, batch.abandon)
 
 
 async def _run_one(batch: Batch, place: int, decision: Decision) -> None:
-    guard = batch.guard
+    session = batch.session
     try:
         value = batch.function(place)(**decision.call.arguments)
         if isawaitable(value):
             value = await value
     except Exception as error:  # noqa: BLE001 - whatever a tool does wrong, the model is told and the session goes on
-        await _steadily(guard, partial(batch.failed, place, error))
+        await _steadily(session, partial(batch.failed, place, error))
     except BaseException as error:
-        await _steadily(guard, partial(batch.failed, place, error))
+        await _steadily(session, partial(batch.failed, place, error))
         raise
     else:
-        await _steadily(guard, partial(batch.returned, place, value))
+        await _steadily(session, partial(batch.returned, place, value))
 
 
-async def run_function_async(guard: Guard, name: str, tool: GuardedTool, arguments: dict[str, Any]) -> object:
+async def run_function_async(
+    session: GuardedSession, name: str, tool: GuardedTool, arguments: dict[str, Any]
+) -> object:
     """Call a coroutine function if that is allowed now; `ProtocolViolationError` if it is not."""
 
     def take_back(decision: Decision) -> None:
         if decision.ticket is not None:
-            guard.fail(decision.ticket, NOT_BEGUN)
+            session.fail(decision.ticket, NOT_BEGUN)
 
-    decision = await _steadily(guard, partial(admitted, guard, name, tool, arguments), take_back)
+    decision = await _steadily(session, partial(admitted, session, name, tool, arguments), take_back)
     ticket = decision.ticket
     try:
         value = await tool.function(**decision.call.arguments)
     except Exception as error:
         if ticket is not None:
-            await _steadily(guard, partial(guard.fail, ticket, error))
+            await _steadily(session, partial(session.fail, ticket, error))
         raise
     except BaseException as error:
         if ticket is not None:
-            await _steadily(guard, partial(guard.keep, ticket, f"{INTERRUPTED} ({in_words(error)})"))
+            await _steadily(session, partial(session.keep, ticket, f"{INTERRUPTED} ({in_words(error)})"))
         raise
-    return await _steadily(guard, partial(passed_on, guard, ticket, value))
+    return await _steadily(session, partial(passed_on, session, ticket, value))
 
 
-async def _steadily(guard: Guard, step: Callable[[], T], undo: Callable[[T], None] | None = None) -> T:
+async def _steadily(session: GuardedSession, step: Callable[[], T], undo: Callable[[T], None] | None = None) -> T:
     """A step that may wait for a store, beside the event loop.
 
     If we are cancelled meanwhile it is finished first, and undone if that is wanted: nobody will know of it.
     """
-    if not guard._home.waits:  # noqa: SLF001 - the same class in several files
+    if not session.home.waits:
         return step()
     task = asyncio.ensure_future(asyncio.to_thread(step))
     try:
