@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from accord.integrations.guard.state import Logged, Step
     from accord.monitor.step import Situation
 
-__all__ = ["read", "write"]
+__all__ = ["read", "read_beside", "write"]
 
 
 _Time = int | float | None
@@ -84,6 +84,11 @@ def write(state: State) -> msgspec.Raw:
 
 def read(data: bytes, settled: Situation) -> State:
     """The state of a guard whose session stands there; `UsageError` if that is none."""
+    return State(settled, *read_beside(data))
+
+
+def read_beside(data: bytes) -> tuple[tuple[Logged, ...], Desk]:
+    """What a guard keeps beside its session, which can be read without the contract; `UsageError` as above."""
     try:
         kept = _DECODER.decode(data)
         log = tuple([_read_logged(logged) for logged in kept.log])
@@ -91,8 +96,7 @@ def read(data: bytes, settled: Situation) -> State:
         raise UsageError(f"what the guard has kept is damaged: {error}") from None
     done = tuple([Done(*pair) for pair in kept.done])
     reviews = tuple([Review(*astuple(review)) for review in kept.reviews])
-    desk = Desk(done, kept.refusals, reviews, kept.stopped, kept.numbered, kept.now)
-    return State(settled, log, desk)
+    return log, Desk(done, kept.refusals, reviews, kept.stopped, kept.numbered, kept.now)
 
 
 def _plainly(review: Review) -> Any:  # noqa: ANN401 - the same values, with dictionaries that msgspec knows
