@@ -23,7 +23,7 @@ from accord.integrations.guard.lane import take_lane
 from accord.integrations.guard.looking import GuardedTool, look_at
 from accord.integrations.guard.policy import Policy, gates_of, listens_for
 from accord.integrations.guard.running import run, run_function
-from accord.integrations.guard.session import GuardedSession
+from accord.integrations.guard.session import LiveSession
 from accord.integrations.guard.state import Out
 from accord.integrations.guard.visible import may_be_called
 from accord.integrations.guard.worlds import worlds
@@ -125,7 +125,7 @@ class Guard:
             home = StoreHome(store, check_name(key), contract, stages.name, began, lives)
         self._key = key
         self._tools: dict[str, GuardedTool] = {}
-        self._session = GuardedSession(policy, home, clock, on_violation)
+        self._session = LiveSession(policy, home, clock, on_violation)
         for name, tool in (tools or {}).items():
             self.register(name, tool)
 

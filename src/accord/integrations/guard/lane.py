@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from accord.integrations.guard.homes import MemoryHome
-    from accord.integrations.guard.session import GuardedSession
+    from accord.integrations.guard.session import LiveSession
     from accord.machine.stages import Links, Stage
 
 __all__ = ["CLOSED", "Lane", "take_lane"]
@@ -52,7 +52,7 @@ class Lane:
 
 
 def take_lane(
-    session: GuardedSession,
+    session: LiveSession,
     home: MemoryHome,
     call: tuple[str, str],
     function: Callable[..., Any],

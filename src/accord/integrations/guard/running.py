@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from accord.integrations.guard.looking import GuardedTool
-    from accord.integrations.guard.session import GuardedSession
+    from accord.integrations.guard.session import LiveSession
 
 __all__ = ["INTERRUPTED", "NOT_BEGUN", "Batch", "admitted", "passed_on", "run", "run_function"]
 
@@ -33,7 +33,7 @@ INTERRUPTED = "it was interrupted, so nobody knows whether it has happened"
 class Batch:
     """The calls of one batch on their way: decided, out, returned."""
 
-    def __init__(self, session: GuardedSession, tools: Mapping[str, GuardedTool], calls: list[ToolCall]) -> None:
+    def __init__(self, session: LiveSession, tools: Mapping[str, GuardedTool], calls: list[ToolCall]) -> None:
         self.session = session
         self.claims = look_at(calls, tools, strict=session.strict)
         self.results: list[ToolResult | None] = [None] * len(calls)
@@ -94,7 +94,7 @@ class Batch:
         return [result for result in self.results if result is not None]
 
 
-def run(session: GuardedSession, tools: Mapping[str, GuardedTool], calls: list[ToolCall]) -> list[ToolResult]:
+def run(session: LiveSession, tools: Mapping[str, GuardedTool], calls: list[ToolCall]) -> list[ToolResult]:
     """Run a batch in turn."""
     batch = Batch(session, tools, calls)
     for claim in batch.claims:
@@ -124,7 +124,7 @@ def _run_one(batch: Batch, place: int, decision: Decision) -> None:
 # -- one function ------------------------------------------------------------------------------------------------------
 
 
-def run_function(session: GuardedSession, name: str, tool: GuardedTool, arguments: dict[str, Any]) -> object:
+def run_function(session: LiveSession, name: str, tool: GuardedTool, arguments: dict[str, Any]) -> object:
     """Call a function if that is allowed now; `ProtocolViolationError` if it is not."""
     decision = admitted(session, name, tool, arguments)
     try:
@@ -140,7 +140,7 @@ def run_function(session: GuardedSession, name: str, tool: GuardedTool, argument
     return passed_on(session, decision.ticket, value)
 
 
-def admitted(session: GuardedSession, name: str, tool: GuardedTool, arguments: dict[str, Any]) -> Decision:
+def admitted(session: LiveSession, name: str, tool: GuardedTool, arguments: dict[str, Any]) -> Decision:
     """The decision that admits a call of a function; `ProtocolViolationError` if there is none."""
     wrong = tool.why_not(arguments)
     if wrong is not None:
@@ -152,7 +152,7 @@ def admitted(session: GuardedSession, name: str, tool: GuardedTool, arguments: d
     return decision
 
 
-def passed_on(session: GuardedSession, ticket: str | None, value: object) -> object:
+def passed_on(session: LiveSession, ticket: str | None, value: object) -> object:
     """What a function has returned, if the contract lets it through."""
     if ticket is None:
         return value
@@ -172,7 +172,7 @@ def _refused(decision: Decision) -> ToolResult:
     return ToolResult(identity, name, error=decision.message, verdict=decision.verdict)
 
 
-def _settled(session: GuardedSession, decision: Decision, value: object) -> ToolResult:
+def _settled(session: LiveSession, decision: Decision, value: object) -> ToolResult:
     call = decision.call
     result = ToolResult(call.id, call.name, value, verdict=decision.verdict)
     if isawaitable(value):

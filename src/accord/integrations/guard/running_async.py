@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from accord.integrations.exchange import ToolCall, ToolResult
     from accord.integrations.guard.decisions import Decision
     from accord.integrations.guard.looking import GuardedTool
-    from accord.integrations.guard.session import GuardedSession
+    from accord.integrations.guard.session import LiveSession
 
 __all__ = ["arun", "run_function_async"]
 
 T = TypeVar("T")
 
 
-async def arun(session: GuardedSession, tools: Mapping[str, GuardedTool], calls: list[ToolCall]) -> list[ToolResult]:
+async def arun(session: LiveSession, tools: Mapping[str, GuardedTool], calls: list[ToolCall]) -> list[ToolResult]:
     """Run a batch, at the same time what does not wait for each other."""
     batch = Batch(session, tools, calls)
     tasks: set[asyncio.Task[None]] = set()
@@ -64,9 +64,7 @@ async def _run_one(batch: Batch, place: int, decision: Decision) -> None:
         await _steadily(session, partial(batch.returned, place, value))
 
 
-async def run_function_async(
-    session: GuardedSession, name: str, tool: GuardedTool, arguments: dict[str, Any]
-) -> object:
+async def run_function_async(session: LiveSession, name: str, tool: GuardedTool, arguments: dict[str, Any]) -> object:
     """Call a coroutine function if that is allowed now; `ProtocolViolationError` if it is not."""
 
     def take_back(decision: Decision) -> None:
@@ -88,7 +86,7 @@ async def run_function_async(
     return await _steadily(session, partial(passed_on, session, ticket, value))
 
 
-async def _steadily(session: GuardedSession, step: Callable[[], T], undo: Callable[[T], None] | None = None) -> T:
+async def _steadily(session: LiveSession, step: Callable[[], T], undo: Callable[[T], None] | None = None) -> T:
     """A step that may wait for a store, beside the event loop.
 
     If we are cancelled meanwhile it is finished first, and undone if that is wanted: nobody will know of it.

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from accord.machine.clocks import Time
     from accord.monitor import Verdict
 
-__all__ = ["GuardedSession", "OnViolation"]
+__all__ = ["LiveSession", "OnViolation"]
 
 T = TypeVar("T")
 OnViolation: TypeAlias = "Literal['block', 'raise', 'observe'] | Callable[[Decision], object]"
 
 
-class GuardedSession:
+class LiveSession:
     """A session, and what is to be done when its contract is broken."""
 
     __slots__ = ("_clock", "_on_violation", "home", "policy")
