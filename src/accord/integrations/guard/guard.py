@@ -21,6 +21,7 @@ from accord.integrations.guard.decisions import Change, Decision, Noted, Remark
 from accord.integrations.guard.homes import MemoryHome, StoreHome
 from accord.integrations.guard.lane import take_lane
 from accord.integrations.guard.looking import GuardedTool, look_at
+from accord.integrations.guard.observing import Observer, Observers, Watched
 from accord.integrations.guard.policy import Policy, gates_of, listens_for
 from accord.integrations.guard.running import run, run_function
 from accord.integrations.guard.session import LiveSession
@@ -36,7 +37,7 @@ from accord.stores.record import check_name
 from accord.stores.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from accord.integrations.guard.homes import Home
@@ -68,7 +69,7 @@ class Guard:
     When one tool was refused `patience` times in a row, the model is told to stop asking, and the session is stopped
     (`escalate="stop"`) or waits for a person (`"review"`). A call that fails is taken back, so that it may be tried
     again, unless `failed="keep"`. `review_lasts` is how long a review can be decided and used, `expires_after` how
-    long the session lives after its last step, both in seconds of `clock`.
+    long the session lives after its last step, both in seconds of `clock`. `observers` are told of everything.
 
     Example:
         >>> from accord import Guard, ToolCall
@@ -93,6 +94,7 @@ class Guard:
         review_lasts: Time | None = None,
         expires_after: Time | None = None,
         clock: Callable[[], Time] | None = None,
+        observers: Sequence[Observer] = (),
     ) -> None:
         if not isinstance(contract, Contract):
             contract = compile_contract(contract)
@@ -125,7 +127,8 @@ class Guard:
             home = StoreHome(store, check_name(key), contract, stages.name, began, lives)
         self._key = key
         self._tools: dict[str, GuardedTool] = {}
-        self._session = LiveSession(policy, home, clock, on_violation)
+        told = Observers(_observers(observers), Watched(key, contract.digest, stages.name))
+        self._session = LiveSession(policy, home, clock, on_violation, told)
         for name, tool in (tools or {}).items():
             self.register(name, tool)
 
@@ -178,7 +181,7 @@ class Guard:
             return run_function(self._session, known, tool, tool.gather(args, kwargs))
 
         home = self._session.home
-        if isinstance(home, MemoryHome) and not self._session.has_clock:
+        if isinstance(home, MemoryHome) and not self._session.has_clock and not self._session.observers:
             return take_lane(self._session, home, (known, self._session.policy.label(known)), function, guarded)
         return guarded
 
@@ -389,6 +392,12 @@ def _batch(calls: Iterable[ToolCall]) -> list[ToolCall]:
     if not all(isinstance(call, ToolCall) for call in batch) or isinstance(calls, ToolCall):
         raise UsageError("a guard is given a list of `ToolCall`s")
     return batch
+
+
+def _observers(observers: Sequence[Observer]) -> Sequence[Observer]:
+    if not isinstance(observers, list | tuple) or not all(isinstance(each, Observer) for each in observers):
+        raise UsageError("`observers` is a list of observers, such as [LogObserver()]")
+    return observers
 
 
 def _duration(name: str, given: Time | None) -> Time | None:

@@ -86,7 +86,7 @@ class Batch:
         """Take back what was reserved and never begun."""
         for decision in self.out.values():
             if decision.ticket is not None:
-                self.session.fail(decision.ticket, NOT_BEGUN)
+                self.session.take_back(decision.ticket, NOT_BEGUN)
         self.out.clear()
 
     def all_results(self) -> list[ToolResult]:
@@ -111,7 +111,8 @@ def run(session: LiveSession, tools: Mapping[str, GuardedTool], calls: list[Tool
 
 def _run_one(batch: Batch, place: int, decision: Decision) -> None:
     try:
-        value = batch.function(place)(**decision.call.arguments)
+        with batch.session.around(decision):
+            value = batch.function(place)(**decision.call.arguments)
     except Exception as error:  # noqa: BLE001 - whatever a tool does wrong, the model is told and the session goes on
         batch.failed(place, error)
     except BaseException as error:
@@ -128,7 +129,8 @@ def run_function(session: LiveSession, name: str, tool: GuardedTool, arguments: 
     """Call a function if that is allowed now; `ProtocolViolationError` if it is not."""
     decision = admitted(session, name, tool, arguments)
     try:
-        value = tool.function(**decision.call.arguments)
+        with session.around(decision):
+            value = tool.function(**decision.call.arguments)
     except Exception as error:
         if decision.ticket is not None:
             session.fail(decision.ticket, error)

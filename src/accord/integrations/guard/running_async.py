@@ -52,9 +52,10 @@ async def arun(session: LiveSession, tools: Mapping[str, GuardedTool], calls: li
 async def _run_one(batch: Batch, place: int, decision: Decision) -> None:
     session = batch.session
     try:
-        value = batch.function(place)(**decision.call.arguments)
-        if isawaitable(value):
-            value = await value
+        with session.around(decision):
+            value = batch.function(place)(**decision.call.arguments)
+            if isawaitable(value):
+                value = await value
     except Exception as error:  # noqa: BLE001 - whatever a tool does wrong, the model is told and the session goes on
         await _steadily(session, partial(batch.failed, place, error))
     except BaseException as error:
@@ -69,12 +70,13 @@ async def run_function_async(session: LiveSession, name: str, tool: GuardedTool,
 
     def take_back(decision: Decision) -> None:
         if decision.ticket is not None:
-            session.fail(decision.ticket, NOT_BEGUN)
+            session.take_back(decision.ticket, NOT_BEGUN)
 
     decision = await _steadily(session, partial(admitted, session, name, tool, arguments), take_back)
     ticket = decision.ticket
     try:
-        value = await tool.function(**decision.call.arguments)
+        with session.around(decision):
+            value = await tool.function(**decision.call.arguments)
     except Exception as error:
         if ticket is not None:
             await _steadily(session, partial(session.fail, ticket, error))

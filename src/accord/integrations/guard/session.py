@@ -5,11 +5,14 @@ INVARIANT: what a step answers has been kept. Whatever goes wrong before that is
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from time import perf_counter
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
-from accord.errors import StoreError, UsageError, ViolationError
+from accord.errors import AccordError, StoreError, UsageError, ViolationError
 from accord.integrations import payloads
 from accord.integrations.batch import in_words
+from accord.integrations.exchange import ToolCall
 from accord.integrations.guard import reserving, words
 from accord.integrations.guard.decisions import Change, Decision
 from accord.ledger.attempts import why
@@ -18,9 +21,11 @@ from accord.monitor.verdicts import Blocked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
 
     from accord.integrations.batch import Claim
     from accord.integrations.guard.homes import Home
+    from accord.integrations.guard.observing import Observers
     from accord.integrations.guard.policy import Policy
     from accord.integrations.guard.state import State
     from accord.machine.clocks import Time
@@ -35,11 +40,19 @@ OnViolation: TypeAlias = "Literal['block', 'raise', 'observe'] | Callable[[Decis
 class LiveSession:
     """A session, and what is to be done when its contract is broken."""
 
-    __slots__ = ("_clock", "_on_violation", "home", "policy")
+    __slots__ = ("_clock", "_on_violation", "home", "observers", "policy")
 
-    def __init__(self, policy: Policy, home: Home, clock: Callable[[], Time] | None, on_violation: OnViolation) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        home: Home,
+        clock: Callable[[], Time] | None,
+        on_violation: OnViolation,
+        observers: Observers,
+    ) -> None:
         self.policy = policy
         self.home = home
+        self.observers = observers
         self._clock = clock
         self._on_violation = on_violation
 
@@ -85,6 +98,7 @@ class LiveSession:
     def decide(self, claims: Sequence[Claim], *, started: bool, can_wait: bool, ahead: bool) -> list[Decision]:
         """Reserve what may run, and do with the rest what the guard was told to."""
         raises = self._on_violation == "raise"
+        began = perf_counter() if self.observers else 0.0
 
         def judged(state: State, at: Time | None) -> Change[list[Decision]]:
             change = reserving.reserve(self.policy, state, claims, at, started=started, can_wait=can_wait, ahead=ahead)
@@ -102,6 +116,8 @@ class LiveSession:
         except Exception as error:  # noqa: BLE001 - whatever broke inside, the answer is no
             message = f"accord failed inside ({error!r}), so nothing runs"
             decisions = [Decision(claim.call, "refused", message, verdict=Blocked(message)) for claim in claims]
+        if self.observers:
+            self.observers.decided(decisions, began)
         self.react(decisions)
         return decisions
 
@@ -119,7 +135,7 @@ class LiveSession:
         except BaseException:
             for decision in decisions:
                 if decision.ticket is not None:
-                    self.fail(decision.ticket, "not run, because another call of its batch was refused")
+                    self.take_back(decision.ticket, words.NOT_ALONE)
             raise
 
     # -- what becomes of a call ---------------------------------------------------------------------------------------
@@ -127,16 +143,46 @@ class LiveSession:
     def settle(self, ticket: str, result: object = None) -> Verdict:
         """A call has returned. `Ok` if the result may be passed on; it counts whatever the answer."""
         payload = payloads.of_value(result)
-        return self.tell(lambda state, at: reserving.settle(self.policy, state, ticket, payload, at))
+        return self._end(ticket, lambda state, at: reserving.settle(self.policy, state, ticket, payload, at))
 
     def fail(self, ticket: str, error: object) -> Verdict:
         """A call has failed. It is taken back, or counts with its error if the guard keeps failed calls."""
         said = error if isinstance(error, str) else in_words(error)
         if self.policy.keep_failed:
             return self.keep(ticket, said)
-        return self.tell(lambda state, at: reserving.release(self.policy, state, ticket, said, at))
+        return self.take_back(ticket, said)
 
     def keep(self, ticket: str, error: str) -> Verdict:
         """Nobody knows whether a call has happened: it counts, so that it cannot happen twice."""
         payload = {"error": error}
-        return self.tell(lambda state, at: reserving.settle(self.policy, state, ticket, payload, at))
+        return self._end(ticket, lambda state, at: reserving.settle(self.policy, state, ticket, payload, at), error)
+
+    def take_back(self, ticket: str, why_not: str) -> Verdict:
+        """A call has not happened: it is as if it had never been made."""
+        return self._end(ticket, lambda state, at: reserving.release(self.policy, state, ticket, why_not, at), why_not)
+
+    def around(self, decision: Decision) -> AbstractContextManager[None]:
+        """What goes on around a tool that runs, for those who watch."""
+        return self.observers.running(decision) if self.observers else nullcontext()
+
+    def _end(
+        self, ticket: str, judge: Callable[[State, Time | None], Change[Verdict]], error: str | None = None
+    ) -> Verdict:
+        """The end of a call, and who is told of it."""
+        if not self.observers:
+            return self.tell(judge)
+        call = self._call(ticket)
+        began = perf_counter()
+        verdict = self.tell(judge)
+        if error is None:
+            self.observers.returned(call, verdict, began)
+        else:
+            self.observers.failed(call, error)
+        return verdict
+
+    def _call(self, ticket: str) -> ToolCall:
+        try:
+            out = self.state().out(ticket)
+        except AccordError:
+            out = None  # the step itself will say so
+        return ToolCall("", {}, ticket) if out is None else ToolCall(out.name, dict(out.events[-1].payload), ticket)
