@@ -184,7 +184,8 @@ def _turns(row: Row) -> Iterator[tuple[Row, Row]]:
 
 
 def _bare_sqlite(store: SQLiteStore, row: Row, line: bytes) -> Callable[[], None]:
-    db = store._db  # noqa: SLF001 - the same connection, so that nobody pays for being another one
+    with store._using() as db:  # noqa: SLF001 - the same connection, so that nobody pays for being another one
+        pass
     numbers = iter(range(row.version + 1, 1 << 40))
     execute, statement = db.execute, sqlite_module._STEP  # noqa: SLF001 - the same statement
     rows = _turns(row)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import time
+import traceback
 from itertools import count
 
 import psycopg
@@ -9,6 +13,7 @@ import pytest
 
 from accord import Blocked, Ok, PostgresStore, RedisStore, StoredSession, StoreError, UsageError, Violation
 from accord.stores import postgres as postgres_module
+from accord.testing.conformance.concurrency import all_at_once
 from tests.stores.harnesses import PostgresHarness, RedisHarness
 
 ONCE = "rec X.{!note.X, !pay.end}"
@@ -96,6 +101,68 @@ def test_races_that_are_lost_again_and_again(cache):
         assert session.version == 6
 
 
+@pytest.mark.parametrize("text", [b"", b"garbage", b"\xff\x00", b"-1 \nx", b"1 nan\nx", b"9" * 5000, b"01 \nx", None])
+def test_what_is_no_record_is_told_refused_and_can_be_forgotten(cache, text):
+    with cache.open() as store, cache.client as client:
+        for key in ("s0", "s1", "s2"):
+            StoredSession(store, ONCE, key).send("note")
+        warm, name = StoredSession(store, ONCE, "s1"), store._key("s1", "session")
+        warm.send("note")
+        client.delete(name)
+        client.hset(name, "no", "text") if text is None else client.set(name, text)
+        assert {info.key: info.fault is None for info in store.sessions()} == {"s0": True, "s1": False, "s2": True}
+        for session in (warm, StoredSession(store, ONCE, "s1")):
+            assert "session `s1` is corrupted" in session.send("pay").reason
+        assert store.forget("s1")
+        assert len(list(store.sessions())) == 2
+        assert StoredSession(store, ONCE, "s1").send("pay") == Ok()
+
+
+@pytest.mark.parametrize("name", [b"accord:{\xff}:session", b"accord:{%73%31}:session", b"accord:{s1}:more}:session"])
+def test_keys_that_only_look_like_ours(cache, name):
+    with cache.open() as store, cache.client as client:
+        StoredSession(store, ONCE, "s1").send("note")
+        client.set(name, client.get(store._key("s1", "session")))
+        assert [(info.key, info.fault) for info in store.sessions()] == [("s1", None)]
+
+
+def test_a_session_that_everybody_wants(cache):
+    """Nobody is turned away because others are quicker."""
+    answers = []
+    with cache.open() as store:
+
+        def work(_):
+            session = StoredSession(store, ONCE, "s1")
+            answers.extend(session.send("note") for _ in range(25))
+
+        all_at_once(work, 32)
+        assert answers == [Ok()] * 800
+        assert store.verify("s1").entries == 801
+
+
+# -- addresses ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "address"),
+    [
+        (RedisStore, "redis://:hunter2@127.0.0.1:hunter2/0"),
+        (RedisStore, "redis://:hunter2/0@127.0.0.1:1/0"),
+        (RedisStore, "redis://u:hunter2@[bad/0"),
+        (PostgresStore, "postgresql://u:hunter2@[bad/x"),
+        (PostgresStore, "postgresql://u:hunter2/x@127.0.0.1/x"),
+        (PostgresStore, "postgresql://u:x@127.0.0.1/x?hunter2"),
+        (PostgresStore, "postgresql://u:%zzhunter2@127.0.0.1/x"),
+        (PostgresStore, "host=127.0.0.1 password='hunter2"),
+    ],
+)
+def test_an_address_that_is_none_is_not_repeated(kind, address):
+    """What is wrong with it is most often the password."""
+    with pytest.raises(UsageError, match="this is no address of a") as told:
+        kind(address, timeout=1)
+    assert "hunter2" not in "".join(traceback.format_exception(told.value)).replace(f'"{address}"', "")
+
+
 # -- PostgreSQL --------------------------------------------------------------------------------------------------------
 
 
@@ -130,6 +197,93 @@ def test_a_database_that_acknowledges_too_early_is_told_not_to(database):
     lax = database.address.replace("options=", "options=-csynchronous_commit%3Doff%20")
     with PostgresStore(lax) as store, store._using() as db:
         assert db.execute("SHOW synchronous_commit").fetchone() == ("on",)
+
+
+@pytest.mark.parametrize("level", ["repeatable\\%20read", "serializable"])
+def test_a_database_with_another_isolation(database, level):
+    """Whoever waits for a row sees what became of it, whatever others want to see by default."""
+    strict = database.address.replace("options=", f"options=-cdefault_transaction_isolation%3D{level}%20")
+    answers = []
+    with PostgresStore(strict) as store:
+        all_at_once(lambda _: answers.append(StoredSession(store, ONCE, "s1").send("note")), 16)
+        assert answers == [Ok()] * 16
+
+
+def test_a_server_that_does_not_answer(database):
+    """It is not down: it takes what is sent, and says nothing."""
+    with PostgresStore(database.address, timeout=0.5) as store:
+        session = StoredSession(store, ONCE, "s1")
+        session.send("note")
+        with store._using() as db:
+            backend = db.info.backend_pid
+        os.kill(backend, signal.SIGSTOP)
+        try:
+            began = time.monotonic()
+            answer = session.send("pay")
+            assert time.monotonic() - began < 10
+            assert isinstance(answer, Blocked)
+            assert "no answer within" in answer.reason
+            assert session.status == "running"
+        finally:
+            os.kill(backend, signal.SIGCONT)
+        with psycopg.connect(database.address, autocommit=True) as other:
+            while other.execute("SELECT 1 FROM pg_stat_activity WHERE pid = %s", (backend,)).fetchone():
+                time.sleep(0.01)
+        assert session.status == "complete", "it was done after all, and the next look tells"
+        assert isinstance(session.send("pay"), Violation)
+
+
+def test_a_worker_that_may_not_make_tables(database):
+    """Whoever runs the database has made them."""
+    with database.open() as store, store._using() as db:
+        name = db.execute("SELECT current_schema()").fetchone()[0]
+        db.execute(f"CREATE ROLE {name} LOGIN")
+        db.execute(f"GRANT USAGE ON SCHEMA {name} TO {name}")
+        db.execute(f"GRANT ALL ON accord_sessions, accord_entries TO {name}")
+        db.execute(f"GRANT SELECT ON accord_schema TO {name}")
+    with PostgresStore(database.address.replace("accord@", f"{name}@")) as store:
+        assert StoredSession(store, ONCE, "s1").send("pay") == Ok()
+
+
+def test_looking_at_a_database_that_cannot_be_written(database):
+    with database.open() as store:
+        StoredSession(store, ONCE, "s1").send("note")
+    standby = database.address.replace("options=", "options=-cdefault_transaction_read_only%3Don%20")
+    with PostgresStore(standby) as store:
+        assert [info.fault for info in store.sessions()] == [None]
+        assert store.verify("s1").ok
+        assert isinstance(StoredSession(store, ONCE, "s1").send("pay"), Blocked)
+
+
+def test_tables_in_a_schema_behind_the_first_are_another_store(database):
+    with database.open() as store, store._using() as db:
+        name = db.execute("SELECT current_schema()").fetchone()[0]
+        db.execute(f"CREATE SCHEMA before_{name}")
+    StoredSession(store := database.open(), ONCE, "s1").send("pay")
+    with PostgresStore(database.address.replace(name, f"before_{name},{name}")) as other, store:
+        assert StoredSession(other, ONCE, "s1").send("pay") == Ok()
+        assert len(list(other.sessions())) == len(list(store.sessions())) == 1
+
+
+@pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])
+def test_a_database_with_another_encoding(postgres, encoding):
+    name = f"other_{encoding.lower()}"
+    with psycopg.connect(postgres.url, autocommit=True) as db:
+        db.execute(f"CREATE DATABASE {name} TEMPLATE template0 ENCODING '{encoding}' LC_COLLATE 'C' LC_CTYPE 'C'")
+    with PostgresStore(postgres.url.replace("/postgres", f"/{name}")) as store:
+        for key in ("a", "ä"):
+            assert StoredSession(store, ONCE, key).send("pay") == Ok()
+            assert isinstance(StoredSession(store, ONCE, key).send("pay"), Violation)
+        assert [(info.key, info.fault) for info in store.sessions()] == [("a", None), ("ä", None)]
+        answer = StoredSession(store, ONCE, "😀").send("pay")
+        assert answer == Ok() if encoding == "SQL_ASCII" else isinstance(answer, Blocked)
+
+
+def test_a_row_without_a_key_is_told(database):
+    with database.open() as store:
+        StoredSession(store, ONCE, "s1").send("note")
+        database.run("INSERT INTO accord_sessions SELECT '', version, expires, sealed FROM accord_sessions")
+        assert {info.key: info.fault is None for info in store.sessions()} == {"": False, "s1": True}
 
 
 def test_a_migration_leads_from_one_version_to_the_next(database, monkeypatch):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
+from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -262,4 +263,6 @@ def _prolonged(expires: float | None, at: Time | None, lasts: Time | None) -> fl
     if at is None:
         raise UsageError("the session is to expire, so every attempt needs `at=`")
     later = float(at) + float(lasts)
+    if not isfinite(later):
+        raise UsageError("`at` and `expires_after` are so large that the session would expire at no finite time")
     return later if expires is None else max(expires, later)

@@ -13,14 +13,16 @@ import select
 from contextlib import contextmanager
 from itertools import count
 from threading import Lock, local
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from accord.errors import StoreError, UsageError
+from accord.stores.forks import Forking
 from accord.stores.record import Row
 from accord.stores.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
     from types import ModuleType
 
     from psycopg import Connection
@@ -46,6 +48,17 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 _LOCK = 0x6163636F7264  # the advisory lock that migrations are done under
 _TRIES = 8
 _PAGE = 256
+_GRACE = 1.0  # seconds for the server to say itself that it has given up
+
+# What is answered is kept: a server that acknowledges before it has written is told not to. And whoever has waited for
+# a row sees what became of it.
+_SETTINGS = """
+SET statement_timeout = {milliseconds};
+SET default_transaction_isolation = 'read committed';
+SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'
+"""
+
+_TABLE = "SELECT to_regclass(format('%I.accord_schema', current_schema()))"
 
 _STEP = """
 WITH moved AS (
@@ -57,7 +70,7 @@ INSERT INTO accord_entries SELECT key, %b, %b FROM moved
 """
 
 
-class PostgresStore(Store):
+class PostgresStore(Store, Forking):
     """Sessions in the database that `conninfo` names, in the first schema of its search path.
 
     The tables are made if they are not there. `timeout` bounds connecting and every statement, in seconds;
@@ -69,19 +82,23 @@ class PostgresStore(Store):
     ) -> None:
         super().__init__(secret=secret)
         self._driver = _load()
+        self._check_address(conninfo)
         self._fine = self._driver.pq.ConnStatus.OK
         self._idle = self._driver.pq.TransactionStatus.IDLE
+        self._bounded = _bounded(self._driver, timeout + _GRACE)
         self._conninfo = conninfo
         self._timeout = timeout
         self._connections = connections
         self._closed = False
-        self._forget_connections()
+        self._lanes: list[_Lane] = []
+        self.after_fork_there()
         try:
             with self._using() as db:
                 self._migrate(db)
         except BaseException:
             self.close()
             raise
+        self.watch_forks()
 
     # -- what a kind of store does -------------------------------------------------------------------------------------
 
@@ -104,16 +121,19 @@ class PostgresStore(Store):
 
     def rows(self) -> Iterator[tuple[str, Row]]:
         """What is kept, for every key."""
-        last = ""
+        last, more = "", ">="
         while True:
             with self._using() as db:
-                query = "SELECT key, version, expires, sealed FROM accord_sessions WHERE key > %b ORDER BY key LIMIT %b"
+                query = (
+                    "SELECT key, version, expires, sealed FROM accord_sessions "  # noqa: S608 - ours
+                    f"WHERE key {more} %b ORDER BY key LIMIT %b"
+                )
                 found = db.execute(query, (last, _PAGE), binary=True).fetchall()
             for key, *columns in found:
                 yield key, _row(columns)
             if not found:
                 return
-            last = found[-1][0]
+            last, more = found[-1][0], ">"
 
     def due(self, at: Time) -> Iterator[str]:
         """The keys of sessions that expire at that time or before it."""
@@ -137,10 +157,10 @@ class PostgresStore(Store):
 
     # -- connections ---------------------------------------------------------------------------------------------------
 
-    def _forget_connections(self) -> None:
+    def after_fork_there(self) -> None:
         """Begin without any; those of another process must not even be closed here."""
         self._process = os.getpid()
-        self._inherited = getattr(self, "_lanes", None)
+        self._inherited = self._lanes
         self._lanes = [_Lane() for _ in range(self._connections)]
         self._numbers = count()
         self._own = local()
@@ -152,14 +172,14 @@ class PostgresStore(Store):
         Each thread has its lane, and each lane a connection. INVARIANT: whatever interrupts us and wherever, the lane
         knows its connection, and one that is in the middle of something is closed.
         """
-        if self._closed:
-            raise StoreError("the store is closed")
         if self._process != os.getpid():
-            self._forget_connections()
+            raise StoreError("the process was forked in a way that nobody was told of; open the store again")
         lane: _Lane | None = getattr(self._own, "lane", None)
         if lane is None:
             lane = self._own.lane = self._lanes[next(self._numbers) % self._connections]
         with lane.lock, self._told():
+            if self._closed:
+                raise StoreError("the store is closed")
             try:
                 if lane.db is None or not self._is_ready(lane.db):
                     lane.drop()
@@ -182,24 +202,29 @@ class PostgresStore(Store):
         return self._is_idle(db) and not _has_something_to_say(db)
 
     def _connect(self) -> Connection[Any]:
-        milliseconds = max(int(self._timeout * 1000), 1)
-        db: Connection[Any] = self._driver.connect(
+        db: Connection[Any] = self._bounded.connect(
             self._conninfo,
             autocommit=True,
             connect_timeout=max(int(self._timeout), 2),
             application_name="accord",
+            client_encoding="utf8",
         )
         try:
-            db.execute(f"SET statement_timeout = {milliseconds}")
-            # What is answered is kept: a server that acknowledges before it has written is told not to.
-            db.execute(
-                "SELECT set_config('synchronous_commit', 'on', false) "
-                "WHERE current_setting('synchronous_commit') = 'off'"
-            )
+            db.execute(_SETTINGS.format(milliseconds=max(int(self._timeout * 1000), 1)))
         except BaseException:
             db.close()
             raise
         return db
+
+    def _check_address(self, conninfo: str) -> None:
+        """`UsageError` if it cannot be read. Not a word of why: it may quote the password."""
+        try:
+            parts = self._driver.conninfo.conninfo_to_dict(conninfo)
+        except self._driver.Error:
+            parts = {"port": "none"}
+        if not str(parts.get("port", 0)).replace(",", "").isdecimal():
+            said = "`postgresql://USER:PASSWORD@HOST:PORT/DATABASE`, where special characters are written as %XX"
+            raise UsageError(f"this is no address of a PostgreSQL database; one is {said}") from None
 
     @contextmanager
     def _told(self) -> Iterator[None]:
@@ -215,22 +240,33 @@ class PostgresStore(Store):
     # -- schema --------------------------------------------------------------------------------------------------------
 
     def _migrate(self, db: Connection[Any]) -> None:
-        """Bring the schema up to date, in one transaction; many workers may try at the same time."""
+        """Bring the schema up to date, in one transaction; many workers may try at the same time.
+
+        Where it is up to date nothing is asked for that a worker may not do who may only use it, or only look.
+        """
+        if db.execute(_TABLE).fetchone() != (None,) and self._schema(db) == len(MIGRATIONS):
+            return
         with db.transaction():
             db.execute("SELECT pg_advisory_xact_lock(%b)", (_LOCK,))
             db.execute("CREATE TABLE IF NOT EXISTS accord_schema (version integer NOT NULL)")
-            found = db.execute("SELECT version FROM accord_schema").fetchone()
-            version = 0 if found is None else found[0]
-            if version > len(MIGRATIONS):
-                said = f"the database has version {version} of the schema"
-                raise UsageError(f"{said}, and this accord knows {len(MIGRATIONS)}: a newer one has written it")
-            for statements in MIGRATIONS[version:]:
+            version = self._schema(db)
+            for statements in MIGRATIONS[version or 0 :]:
                 for statement in statements:
                     db.execute(statement)
-            if found is None:
+            if version is None:
                 db.execute("INSERT INTO accord_schema VALUES (%b)", (len(MIGRATIONS),))
             elif version < len(MIGRATIONS):
                 db.execute("UPDATE accord_schema SET version = %b", (len(MIGRATIONS),))
+
+    def _schema(self, db: Connection[Any]) -> int | None:
+        found = db.execute("SELECT version FROM accord_schema").fetchone()
+        if found is None:
+            return None
+        version: int = found[0]
+        if version > len(MIGRATIONS):
+            said = f"the database has version {version} of the schema"
+            raise UsageError(f"{said}, and this accord knows {len(MIGRATIONS)}: a newer one has written it")
+        return version
 
 
 class _Lane:
@@ -254,6 +290,31 @@ def _load() -> ModuleType:
     except ImportError:
         raise UsageError("a PostgresStore needs psycopg: pip install 'accord[postgres]'") from None
     return psycopg
+
+
+def _bounded(driver: ModuleType, patience: float) -> type[Connection[Any]]:
+    """Connections that wait for an answer so long and no longer.
+
+    A server bounds the time of its own statements. One that has stopped does not, nor does a network that swallows all.
+    """
+
+    def timed(waiting: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+        end = monotonic() + patience
+        wanted = next(waiting)
+        while True:
+            ready = yield wanted
+            if not ready and monotonic() > end:
+                raise driver.OperationalError(f"no answer within {patience:g} seconds")
+            try:
+                wanted = waiting.send(ready)
+            except StopIteration as stop:
+                return stop.value
+
+    class Bounded(driver.Connection):  # type: ignore[misc, name-defined] # known when it is loaded
+        def wait(self, gen: Generator[Any, Any, Any], *arguments: Any, **options: Any) -> Any:  # noqa: ANN401
+            return super().wait(timed(gen), *arguments, **options)
+
+    return Bounded
 
 
 def _has_something_to_say(db: Connection[Any]) -> bool:

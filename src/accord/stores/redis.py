@@ -2,8 +2,8 @@
 
 Redis runs a script as one step, so a step is one script: if what is kept is still what was judged, the ledger's entry
 is added and the session replaced; else the script says what is there, and it is judged again. Nobody can be made to
-wait in Redis, so a race may be lost several times; those who lose wait a little, each for a different time, and after
-`tries` lost races the answer is no.
+wait in Redis, so a race may be lost several times. Those who lose wait a little, each for a different time, and then
+look again: what they saw before they waited is old. After `tries` lost races the answer is no.
 
 A session is two keys, `PREFIX:{KEY}:session`, a text, and `PREFIX:{KEY}:ledger`, a list. In a text stand the version
 and the time of expiry, a line feed, and the sealed record.
@@ -14,11 +14,13 @@ from __future__ import annotations
 import random
 from contextlib import contextmanager
 from secrets import token_bytes
+from threading import Lock
 from time import sleep
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
 from accord.errors import StoreError, UsageError
+from accord.stores.forks import Forking
 from accord.stores.record import Row
 from accord.stores.store import Store
 
@@ -34,12 +36,18 @@ SCHEMA = 1
 """The version of what stands under the keys."""
 
 _PAGE = 256
+_NO_TEXT = b"no text"  # as the script says it: something stands there, but no text
 _SHORTEST, _LONGEST = 0.0005, 0.05
 
 # INVARIANT: the ledger is written first. If Redis has no memory left it refuses the first command that writes, and
 # takes all those that follow one it has not refused: so either both are written or none.
 _STEP = """
-local there = redis.call('GET', KEYS[1]) or ''
+local there = redis.pcall('GET', KEYS[1])
+if there == false then
+    there = ''
+elseif type(there) ~= 'string' or there == '' then
+    there = 'no text'
+end
 if there ~= ARGV[1] then
     return {ARGV[4], 0, there}
 end
@@ -62,7 +70,7 @@ return {ARGV[4], 1, ''}
 """
 
 
-class RedisStore(Store):
+class RedisStore(Store, Forking):
     """Sessions in the Redis that `url` names, under keys that begin with `prefix`.
 
     `timeout` bounds connecting and every answer, in seconds; `tries` is how many races an attempt may lose.
@@ -78,6 +86,7 @@ class RedisStore(Store):
         self._prefix = prefix
         self._tries = tries
         self._closed = False
+        self._losing = Lock()
         never = self._driver.retry.Retry(self._driver.backoff.NoBackoff(), 0)
         try:
             self._client: Any = self._driver.Redis.from_url(
@@ -87,8 +96,10 @@ class RedisStore(Store):
                 # What was sent twice may be done twice. A driver that tries again by itself would not tell us.
                 retry=never,
             )
-        except ValueError as error:
-            raise UsageError(f"this is no address of a Redis: {error}") from None
+        except ValueError:
+            # Not a word of why: it may quote the password.
+            said = "`redis://USER:PASSWORD@HOST:PORT/NUMBER`, where special characters of a password are written as %XX"
+            raise UsageError(f"this is no address of a Redis; one is {said}") from None
         try:
             with self._told():
                 self._check_server()
@@ -96,36 +107,51 @@ class RedisStore(Store):
         except BaseException:
             self.close()
             raise
+        self.watch_forks()
+
+    def after_fork_there(self) -> None:
+        """The driver sees to its connections itself. Whoever held the lock is not in this process."""
+        self._losing = Lock()
 
     # -- what a kind of store does -------------------------------------------------------------------------------------
 
     def exchange(self, key: str, guess: Row | None, judge: Judge) -> None:
         """One compare-and-step: one script, and another one for each race that was lost."""
         row = self.row(key) if guess is None else guess
-        fresh = guess is None
-        for lost in range(self._tries):
-            change = judge(row)
-            if change is None:
-                if fresh:
-                    return
-                row, fresh = self.row(key), True  # the guess may be out of date
-                continue
+        change = judge(row)
+        there: bytes | None = b""
+        if change is not None:
             there = self._step(key, row, change)
-            if there is None:
-                return
-            if lost:
+        if there is None or (change is None and guess is None):
+            return
+        # Those of one process who have lost try one at a time: threads that race each other help nobody.
+        old = change is None or self._losing.locked()
+        with self._losing:
+            row = self.row(key) if old else _unpacked(there) if there else None
+            for lost in range(1, self._tries):
+                change = judge(row)
+                if change is None or self._step(key, row, change) is None:
+                    return
                 sleep(random.uniform(0, min(_SHORTEST * 2**lost, _LONGEST)))  # noqa: S311 - no secret
-            row, fresh = _unpacked(there) if there else None, True
+                row = self.row(key)
         raise StoreError(f"somebody else was quicker {self._tries} times")
 
     def row(self, key: str) -> Row | None:
         """What is kept for a key."""
+        return self._get(self._key(key, "session"))
+
+    def _get(self, name: str | bytes) -> Row | None:
         with self._told():
-            text = self._client.get(self._key(key, "session"))
+            try:
+                text = self._client.get(name)
+            except self._driver.exceptions.ResponseError as error:
+                if not str(error).startswith("WRONGTYPE"):
+                    raise
+                text = b""
         if text is not None and type(text) is not bytes:
             self._hang_up()
             raise StoreError("Redis has answered another question")
-        return None if text is None else _unpacked(text)
+        return None if text is None else _unpacked(text or _NO_TEXT)
 
     def rows(self) -> Iterator[tuple[str, Row]]:
         """What is kept, for every key, in no order."""
@@ -137,9 +163,14 @@ class RedisStore(Store):
                 cursor, found = self._client.scan(cursor, match=f"{opening}*{ending}", count=_PAGE)
                 texts = self._client.mget(found) if found else []
             for name, text in zip(found, texts, strict=True):
-                if text is not None and name not in seen:  # Redis may tell of a key twice
-                    seen.add(name)
-                    yield unquote(name.decode().removeprefix(opening).removesuffix(ending)), _unpacked(text)
+                if name in seen:  # Redis may tell of a key twice
+                    continue
+                seen.add(name)
+                row = _unpacked(text) if text else self._get(name)  # what is no text is not told above
+                key = unquote(name.decode("utf-8", "backslashreplace").removeprefix(opening).removesuffix(ending))
+                # Others may have made keys that look like ours; those of which ours could be made stand for no session.
+                if row is not None and self._key(key, "session").encode() == name:
+                    yield key, row
             if not cursor:
                 return
 
@@ -232,16 +263,18 @@ def _load() -> ModuleType:
 def _packed(row: Row | None) -> bytes:
     if row is None:
         return b""
+    if row.version < 0:
+        return row.sealed
     expires = "" if row.expires is None else repr(float(row.expires))
     return b"%d %b\n%b" % (row.version, expires.encode("ascii"), row.sealed)
 
 
 def _unpacked(text: bytes) -> Row:
-    """The row in a text; in a corrupted one anything may stand."""
+    """The row in a text. In a corrupted one anything may stand: that is a row of no version, which is no record."""
     head, _, sealed = text.partition(b"\n")
     version, _, expires = head.partition(b" ")
     try:
         row = Row(int(version), float(expires) if expires else None, sealed)
     except ValueError:
         return Row(-1, None, text)
-    return row if _packed(row) == text else Row(-1, None, text)
+    return row if row.version >= 0 and _packed(row) == text else Row(-1, None, text)

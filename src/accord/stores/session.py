@@ -291,8 +291,12 @@ class StoredSession:
     def _peek(self, given: Given, move: Move) -> Verdict:
         try:
             known = self._look()
+        except UsageError:
+            raise
         except StoreError as error:
             return Blocked(f"the session cannot be read ({why(error)})")
+        except Exception as error:  # noqa: BLE001 - what cannot be read is not allowed, whatever the reason
+            return Blocked(f"the session cannot be read ({error!r})")
         check(given)
         if known.situation is None:
             return EXPIRED_FOR_GOOD

@@ -5,6 +5,8 @@ before it reads (`BEGIN IMMEDIATE`), so what it has read stays true until it has
 waits for the lock longer than `timeout` seconds gives up, and the answer is no.
 
 What is asked about a guess is judged before the lock is taken, so that a long explanation keeps nobody waiting.
+
+The file is closed before the process forks, and opened again when it is next needed: see `forks`.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote
 
 from accord.errors import StoreError, UsageError
+from accord.stores.forks import OPENING, Forking
 from accord.stores.record import Row
 from accord.stores.store import Store
 
@@ -51,9 +54,10 @@ UPDATE sessions SET version = ?, expires = ?, sealed = ? WHERE key = ? AND versi
 """
 _PAGE = 256
 _PAUSE = 0.01
+_GRACE = 5.0
 
 
-class SQLiteStore(Store):
+class SQLiteStore(Store, Forking):
     """Sessions in a file, which is made if it is not there; any number of threads and processes may share it.
 
     With `fsync="always"` an attempt is on the device before it is answered. `fsync="never"` leaves that to the
@@ -83,30 +87,33 @@ class SQLiteStore(Store):
             raise UsageError(f"`fsync` is `always` or `never`, got {fsync!r}")
         self._path = Path(path).absolute()
         self._file = str(self._path)
+        self._log, self._index = f"{self._path}-wal", f"{self._path}-shm"
         self._timeout = timeout
         self._fsync = fsync
         self._lock = RLock()
         self._process = os.getpid()
         self._closed = False
-        self._inherited: list[sqlite3.Connection] = []
-        with _told():
-            self._create()
-            self._db = self._connect()
-            try:
+        self._opened: tuple[int, int] | None = None
+        self._beside: tuple[tuple[int, int] | None, tuple[int, int] | None] | None = None
+        self._db: sqlite3.Connection | None = None
+        self._resting = False
+        self._stranded: sqlite3.Connection | None = None
+        try:
+            with _told():
+                self._create()
                 self._migrate()
-            except BaseException:
-                self._db.close()
-                raise
+        except BaseException:
+            self.close()
+            raise
+        self.watch_forks()
 
     # -- what a kind of store does -------------------------------------------------------------------------------------
 
     def exchange(self, key: str, guess: Row | None, judge: Judge) -> None:
         """One compare-and-step, in one transaction."""
         change = None if guess is None else judge(guess)
-        if self._process != os.getpid():
-            self._reopen()
         with self._lock:
-            db = self._db
+            db = self._connection()
             try:
                 # As in `_transaction`, which would take as long as the rest of a step.
                 self._begin(db)
@@ -119,9 +126,7 @@ class SQLiteStore(Store):
             except sqlite3.Error as error:
                 raise _told_of(error) from error
             finally:
-                # Whatever happened, an interrupt included, nobody is left waiting for us.
-                if not self._closed and db.in_transaction:
-                    db.rollback()
+                self._end(db)
 
     def row(self, key: str) -> Row | None:
         """What is kept for a key."""
@@ -130,16 +135,20 @@ class SQLiteStore(Store):
 
     def rows(self) -> Iterator[tuple[str, Row]]:
         """What is kept, for every key."""
-        last = ""
+        # Others may have written keys that are no text or no good one, so each is taken as bytes and as what it is.
+        query = """
+            SELECT CAST(key AS BLOB), typeof(key), version, expires, sealed FROM sessions
+            WHERE key {} ORDER BY key LIMIT ?
+        """
+        kind, last, more = "text", b"", ">= CAST(? AS TEXT)"
         while True:
             with self._using() as db:
-                query = "SELECT key, version, expires, sealed FROM sessions WHERE key > ? ORDER BY key LIMIT ?"
-                found = db.execute(query, (last, _PAGE)).fetchall()
-            for key, version, expires, sealed in found:
-                yield key, _row(version, expires, sealed)
+                found = db.execute(query.format(more), (last, _PAGE)).fetchall()
+            for last, kind, *columns in found:  # noqa: B007 - the last of them is where the next page begins
+                yield _text(last) if kind == "text" else repr(last), _row(*columns)
             if not found:
                 return
-            last = found[-1][0]
+            more = "> CAST(? AS TEXT)" if kind == "text" else "> ?"
 
     def due(self, at: Time) -> Iterator[str]:
         """The keys of sessions that expire at that time or before it."""
@@ -157,13 +166,17 @@ class SQLiteStore(Store):
         """Close the file."""
         with self._lock:
             self._closed = True
-            if self._process == os.getpid():
-                self._db.close()
+            self._let_go()
 
     # -- the file ------------------------------------------------------------------------------------------------------
 
     def _create(self) -> None:
         """Make the file, readable by its owner alone: payloads may hold anything."""
+        # INVARIANT: nobody in this process has opened a file that is closed here. That would lose all of its locks.
+        with OPENING:
+            self._make()
+
+    def _make(self) -> None:
         try:
             os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         except FileExistsError:
@@ -173,22 +186,33 @@ class SQLiteStore(Store):
 
     def _connect(self) -> sqlite3.Connection:
         # INVARIANT: the file is never made here. If somebody deletes it, that is an error, not an empty store.
-        uri = f"file:{quote(str(self._path))}?mode=rw"
-        db = sqlite3.connect(uri, uri=True, timeout=self._timeout, isolation_level=None, check_same_thread=False)
-        try:
-            self._check_owner(db)
-            self._opened = self._identity()
-            self._use_wal(db)
-            db.execute(f"PRAGMA synchronous = {'FULL' if self._fsync == 'always' else 'NORMAL'}")
-        except BaseException:
-            db.close()
-            raise
-        return db
+        uri = f"file:{quote(os.fsencode(self._path))}?mode=rw"
+        with OPENING:
+            db = sqlite3.connect(uri, uri=True, timeout=self._timeout, isolation_level=None, check_same_thread=False)
+            db.text_factory = _text
+            try:
+                self._check_owner(db)
+                self._check_same()
+                self._use_wal(db)
+                db.execute(f"PRAGMA synchronous = {'FULL' if self._fsync == 'always' else 'NORMAL'}")
+            except BaseException:
+                db.close()
+                raise
+            self._beside = None
+            return db
 
-    def _identity(self) -> tuple[int, int] | None:
-        """Which file stands at the path now."""
+    def _check_same(self) -> None:
+        """The file that was opened must be the one that was opened the first time."""
+        found = self._identity(self._file)
+        if self._opened is None:
+            self._opened = found
+        if found is None or found != self._opened:
+            raise StoreError(f"the file {self._path} was deleted or replaced")
+
+    def _identity(self, file: str) -> tuple[int, int] | None:
+        """Which file stands at a path now."""
         try:
-            found = os.stat(self._file)  # noqa: PTH116 - asked before each step, and quicker so
+            found = os.stat(file)  # noqa: PTH116 - asked before each step, and quicker so
         except OSError:
             return None
         return found.st_dev, found.st_ino
@@ -217,8 +241,9 @@ class SQLiteStore(Store):
 
     def _migrate(self) -> None:
         """Bring the schema up to date, in one transaction; many processes may try at the same time."""
-        if self._schema(self._db) == len(MIGRATIONS):
-            return
+        with self._using() as db:
+            if self._schema(db) == len(MIGRATIONS):
+                return
         with self._transaction() as db:
             version = self._schema(db)
             for statements in MIGRATIONS[version:]:
@@ -234,35 +259,68 @@ class SQLiteStore(Store):
             raise UsageError(f"{said}, and this accord knows {len(MIGRATIONS)}: a newer one has written it")
         return version
 
+    # -- forks ---------------------------------------------------------------------------------------------------------
+
+    def before_fork(self) -> None:
+        """Close the file, when the step that somebody may be taking is over; nobody takes another one meanwhile."""
+        self._resting = self._lock.acquire(timeout=self._timeout + _GRACE)
+        if self._resting:
+            self._let_go()
+
+    def after_fork_here(self) -> None:
+        """Let others go on."""
+        if self._resting:
+            self._resting = False
+            self._lock.release()
+
+    def after_fork_there(self) -> None:
+        """Begin with a lock that nobody holds. If the file could not be closed before, it is lost to this process."""
+        self._lock = RLock()
+        self._process = os.getpid()
+        self._resting = False
+        if self._db is not None:
+            self._stranded, self._db = self._db, None  # it must not even be closed here
+
     # -- transactions --------------------------------------------------------------------------------------------------
 
     @contextmanager
     def _using(self) -> Iterator[sqlite3.Connection]:
-        """The connection, for one thread at a time; after a fork, one of our own."""
-        if self._process != os.getpid():
-            self._reopen()
+        """The connection, for one thread at a time."""
         with self._lock, _told():
-            if self._closed:
-                raise StoreError("the store is closed")
-            yield self._db
+            yield self._connection()
 
-    def _reopen(self) -> None:
-        """After a fork: a lock and a connection of our own."""
-        self._lock = RLock()  # whoever held the other one is not in this process
-        self._process = os.getpid()
-        # SQLite must not even close what another process has opened.
-        self._inherited.append(self._db)
-        with _told():
-            self._db = self._connect()
+    def _connection(self) -> sqlite3.Connection:
+        """The connection; the lock is held."""
+        if self._closed:
+            raise StoreError("the store is closed")
+        if self._process != os.getpid():
+            raise StoreError("the process was forked in a way that nobody was told of; open the store again")
+        if self._db is None:
+            if self._stranded is not None:
+                raise StoreError("the process was forked in the middle of a step; open the store again")
+            with _told():
+                self._db = self._connect()
+        return self._db
+
+    def _let_go(self) -> None:
+        db, self._db = self._db, None
+        if db is not None and self._process == os.getpid():
+            db.close()
 
     def _begin(self, db: sqlite3.Connection) -> None:
         """Take the write lock of the file, if it is still the file that was opened."""
-        if self._closed:
-            raise StoreError("the store is closed")
         db.execute("BEGIN IMMEDIATE")
-        # Others would begin with a new file, and everything could happen once here and once there.
-        if self._identity() != self._opened:
-            raise StoreError(f"the file {self._path} was deleted or replaced")
+        # Others would begin with new files, and everything could happen once here and once there.
+        beside = self._identity(self._log), self._identity(self._index)
+        if self._beside is None:
+            self._beside = beside
+        if beside != self._beside or None in beside or self._identity(self._file) != self._opened:
+            raise StoreError(f"the file {self._path}, its log or its index (-wal, -shm) was deleted or replaced")
+
+    def _end(self, db: sqlite3.Connection) -> None:
+        """Whatever happened, an interrupt included, nobody is left waiting for us."""
+        if db is self._db and db.in_transaction:
+            db.rollback()
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -272,9 +330,7 @@ class SQLiteStore(Store):
                 yield db
                 db.execute("COMMIT")
             finally:
-                # Whatever happened, an interrupt included, nobody is left waiting for us.
-                if db.in_transaction:
-                    db.rollback()
+                self._end(db)
 
 
 def _select(db: sqlite3.Connection, key: str) -> Row | None:
@@ -284,6 +340,11 @@ def _select(db: sqlite3.Connection, key: str) -> Row | None:
 
 def _row(version: int, expires: float | None, sealed: object) -> Row:
     return Row(version, expires, _bytes(sealed))
+
+
+def _text(value: bytes) -> str:
+    """Text in a column; in one that was changed by others it may be anything."""
+    return value.decode("utf-8", "backslashreplace")
 
 
 def _bytes(value: object) -> bytes:

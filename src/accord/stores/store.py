@@ -9,11 +9,11 @@ nothing is.
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Self
 
 from accord.errors import CorruptSessionError, UsageError
 from accord.ledger.chain import BadEntryError, Finding, Head, Verification, Walk
@@ -158,17 +158,31 @@ class Store(ABC):
         return Verification(walking.count, walking.head, finding)
 
     def export(self, key: str, path: str | PathLike[str]) -> str:
-        """Write a session's ledger to a new file that `accord verify` can read; its head."""
-        lines = self.ledger(key)
+        """Write a session's ledger to a new file that `accord verify` can read, for its owner alone; its head.
+
+        A ledger that is not whole is not written: `CorruptSessionError`, and there is no file.
+        """
+        record = self._record(check_name(key))
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+        try:
+            with open(descriptor, "wb") as file:  # noqa: PTH123 - it is open already
+                return self._export(key, record, file)
+        except BaseException:
+            os.unlink(path)  # noqa: PTH108 - a path may be bytes
+            raise
+
+    def _export(self, key: str, record: Record, file: BinaryIO) -> str:
         walking = Walk(self.secret)
-        with Path(path).open("xb") as file:
-            try:
-                for line in lines:
-                    walking.take(line)
-                    file.write(line)
-                walking.end()
-            except BadEntryError as error:
-                raise CorruptSessionError(f"the ledger of session `{key}` is bad: {error.finding}") from None
+        try:
+            for line in self._lines(key, record.version + 1):
+                walking.take(line)
+                file.write(line)
+            walking.end()
+        except BadEntryError as error:
+            raise CorruptSessionError(f"the ledger of session `{key}` is bad: {error.finding}") from None
+        if (walking.count, walking.last) != (record.version + 1, record.head):
+            said = f"it has {walking.count} entries, and not the end that the session's record names"
+            raise CorruptSessionError(f"the ledger of session `{key}` is bad: {said}")
         return str(walking.head)
 
     def sweep(self, at: Time) -> list[str]:

@@ -8,6 +8,8 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import threading
+from contextlib import suppress
 
 import pytest
 
@@ -75,6 +77,161 @@ def test_a_file_that_is_deleted_is_no_empty_store(path):
         with SQLiteStore(path) as other:
             assert StoredSession(other, ONCE, "s1").send("pay") == Ok()
         assert "was deleted or replaced" in session.send("pay").reason
+
+
+@pytest.mark.parametrize("ending", ["-wal", "-shm"])
+def test_a_file_beside_it_that_is_deleted(path, ending):
+    """What is written to a log that nobody else can find would be lost with us."""
+    with SQLiteStore(path) as store:
+        session = StoredSession(store, ONCE, "s1")
+        session.send("note")
+        path.with_name(path.name + ending).unlink()
+        assert "deleted or replaced" in session.send("pay").reason
+        with suppress(StoreError), SQLiteStore(path) as other:
+            StoredSession(other, ONCE, "s1").send("note")
+        assert "deleted or replaced" in session.send("pay").reason
+
+
+def test_a_file_that_is_put_back_is_the_same_store(path):
+    with SQLiteStore(path) as store:
+        session = StoredSession(store, ONCE, "s1")
+        session.send("note")
+        path.rename(path.with_name("away"))
+        assert isinstance(session.send("pay"), Blocked)
+        path.with_name("away").rename(path)
+        assert session.send("pay") == Ok()
+
+
+ODD = [
+    "INSERT INTO sessions SELECT x'00ff', version, expires, sealed FROM sessions WHERE key = 's1'",
+    "INSERT INTO sessions SELECT x'', version, expires, sealed FROM sessions WHERE key = 's1'",
+    "INSERT INTO sessions SELECT '', version, expires, sealed FROM sessions WHERE key = 's1'",
+    "INSERT INTO sessions SELECT CAST(x'73ff' AS TEXT), version, expires, sealed FROM sessions WHERE key = 's1'",
+    "INSERT INTO sessions SELECT char(27, 10, 0), version, expires, sealed FROM sessions WHERE key = 's1'",
+    "INSERT INTO sessions SELECT 's9', version, 'soon', sealed FROM sessions WHERE key = 's1'",
+    "INSERT INTO sessions SELECT 's9', CAST(x'ff' AS TEXT), x'00', sealed FROM sessions WHERE key = 's1'",
+    "INSERT INTO sessions SELECT 's9', version, expires, CAST(x'ff' AS TEXT) FROM sessions WHERE key = 's1'",
+    "INSERT INTO sessions SELECT 's9', version, expires, CAST(sealed AS TEXT) FROM sessions WHERE key = 's1'",
+]
+
+
+@pytest.mark.parametrize("statement", ODD)
+@pytest.mark.parametrize("page", [1, 256])
+def test_rows_that_no_store_has_written_hide_no_other(path, statement, page, monkeypatch):
+    monkeypatch.setattr(sqlite, "_PAGE", page)
+    with SQLiteStore(path) as store:
+        for key in ("s1", "s2", "t"):
+            StoredSession(store, ONCE, key).send("note")
+        with store._using() as db:
+            db.execute(statement)
+        infos = list(store.sessions())
+        assert [info.key for info in infos if info.fault is None] == ["s1", "s2", "t"]
+        assert len(infos) == 4
+        assert all(type(info.key) is str for info in infos)
+        assert store.sweep(10**9) == []
+
+
+def test_a_line_that_is_no_bytes(path):
+    with SQLiteStore(path) as store:
+        StoredSession(store, ONCE, "s1").send("note")
+        with store._using() as db:
+            db.execute("UPDATE entries SET line = CAST(x'ff' AS TEXT) WHERE number = 1")
+        assert store.verify("s1").finding.entry == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="names are bytes on POSIX only")
+@pytest.mark.parametrize("name", ["50%?.db", "a#b&mode=memory", "ä", os.fsdecode(b"\xff.db"), "file:x?mode=memory"])
+def test_odd_names_of_files(tmp_path, name):
+    with SQLiteStore(tmp_path / name) as store:
+        assert StoredSession(store, ONCE, "s1").send("pay") == Ok()
+    assert (tmp_path / name).stat().st_size > 0
+    with SQLiteStore(tmp_path / name) as store:
+        assert isinstance(StoredSession(store, ONCE, "s1").send("pay"), Violation)
+
+
+def test_a_fork_that_python_was_not_told_of(path):
+    """Whatever forks in C: nothing is kept, rather than without locks."""
+    with SQLiteStore(path) as store:
+        session = StoredSession(store, ONCE, "s1")
+        session.send("note")
+        store._process += 1
+        assert "open the store again" in session.send("pay").reason
+        store._process -= 1
+        assert session.send("pay") == Ok()
+
+
+def test_a_fork_while_somebody_does_not_let_go(path, monkeypatch):
+    """The file could not be closed before, so a child has lost it; its parent has not."""
+    monkeypatch.setattr(sqlite, "_GRACE", 0)
+    with SQLiteStore(path, timeout=0.1) as store:
+        session = StoredSession(store, ONCE, "s1")
+        session.send("note")
+        inside, over = threading.Event(), threading.Event()
+
+        def hold():
+            with store._transaction():
+                inside.set()
+                over.wait(30)
+
+        thread = threading.Thread(target=hold)
+        thread.start()
+        inside.wait(30)
+        child = os.fork()
+        if child == 0:
+            answer = session.send("pay")
+            os._exit(0 if "open the store again" in getattr(answer, "reason", "") else 1)
+        over.set()
+        thread.join()
+        assert os.waitpid(child, 0)[1] == 0
+        assert session.send("pay") == Ok()
+        assert store.verify("s1").ok
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="needs to mount a file system")
+class TestRealDisks:
+    """File systems of their own: one that is full, one that may only be read."""
+
+    @pytest.fixture
+    def disk(self, tmp_path):
+        folder = tmp_path / "disk"
+        folder.mkdir()
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "none", folder], check=False)
+        if mounted.returncode:
+            pytest.skip("nothing can be mounted here")
+        yield folder
+        subprocess.run(["umount", "-l", folder], check=True)
+
+    def test_a_full_disk(self, disk):
+        with SQLiteStore(disk / "sessions.db") as store:
+            session = StoredSession(store, ONCE, "s1")
+            answers = [session.send("note", {"fill": "x" * 20_000}) for _ in range(40)]
+            kept = answers.count(Ok())
+            assert 0 < kept < 40
+            assert all(isinstance(answer, Blocked) for answer in answers if answer != Ok())
+            assert store.verify("s1").ok
+            assert session.version == kept
+            subprocess.run(["mount", "-o", "remount,size=4m", disk], check=True)
+            assert session.send("pay") == Ok()
+        with SQLiteStore(disk / "sessions.db") as store:
+            assert store.verify("s1").entries == kept + 2
+
+    def test_a_disk_that_is_full_from_the_beginning(self, disk):
+        (disk / "fill").write_bytes(bytes(512 << 10))
+        with pytest.raises(StoreError):
+            SQLiteStore(disk / "sessions.db")
+        (disk / "fill").unlink()
+        with SQLiteStore(disk / "sessions.db") as store:
+            assert StoredSession(store, ONCE, "s1").send("pay") == Ok()
+
+    def test_a_disk_that_becomes_read_only(self, disk):
+        with SQLiteStore(disk / "sessions.db") as store:
+            StoredSession(store, ONCE, "s1").send("note")
+        subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+        with pytest.raises(StoreError):
+            SQLiteStore(disk / "sessions.db")
+        subprocess.run(["mount", "-o", "remount,rw", disk], check=True)
+        with SQLiteStore(disk / "sessions.db") as store:
+            assert StoredSession(store, ONCE, "s1").send("pay") == Ok()
 
 
 def test_a_migration_leads_from_one_version_to_the_next(path, monkeypatch):

@@ -16,6 +16,7 @@ from accord.testing.conformance.concurrency import ConcurrencyTests
 from accord.testing.conformance.corruption import CorruptionTests
 from accord.testing.conformance.crashes import CrashTests
 from accord.testing.conformance.faults import FaultTests
+from accord.testing.conformance.forks import ForkTests
 from accord.testing.conformance.keeping import KeepingTests
 from accord.testing.conformance.stepping import SteppingTests
 from accord.testing.conformance.time import TimeTests
@@ -24,6 +25,6 @@ __all__ = ["StoreConformance"]
 
 
 class StoreConformance(
-    SteppingTests, KeepingTests, TimeTests, CorruptionTests, FaultTests, ConcurrencyTests, CrashTests
+    SteppingTests, KeepingTests, TimeTests, CorruptionTests, FaultTests, ConcurrencyTests, CrashTests, ForkTests
 ):
     """All of it."""

@@ -125,6 +125,20 @@ class CorruptionTests(Ground):
             harness.put_line("s1", number, None)
         assert not store.verify("s1").ok
 
+    @pytest.mark.parametrize("number", [0, 3, 6])
+    def test_a_ledger_that_is_not_whole_is_not_exported(
+        self, harness: StoreHarness, store: Store, tmp_path: Path, number: int
+    ) -> None:
+        """Nor does half of one stay behind. The record knows of an end that was cut off."""
+        session = session_of(store, ONE_SHOT)
+        for _ in range(6):
+            session.send("note")
+        with where_possible():
+            harness.put_line("s1", number, None)
+        with pytest.raises(CorruptSessionError):
+            store.export("s1", tmp_path / "out")
+        assert not (tmp_path / "out").exists()
+
     def test_a_corrupted_session_is_not_swept(self, harness: StoreHarness, store: Store) -> None:
         session_of(store, ONE_SHOT, expires_after=1).send("note", at=0)
         with where_possible():

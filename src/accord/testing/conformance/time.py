@@ -135,6 +135,23 @@ class TimeTests(Ground):
         with pytest.raises(UsageError, match="without a time zone"):
             session.send("note", at=then.replace(tzinfo=None))
 
+    @pytest.mark.parametrize(("at", "lasts"), [(1.5e308, 1e308), (2**1023, 1.7e308)])
+    def test_a_time_that_is_none(self, store: Store, at: float, lasts: float) -> None:
+        """A session that would expire at infinity could never be read again."""
+        with pytest.raises(UsageError, match="expire"):
+            session_of(store, ONE_SHOT, expires_after=lasts).send("pay", at=at)
+        assert session_of(store, ONE_SHOT, expires_after=lasts).send("pay", at=1) == Ok()
+        assert isinstance(session_of(store, ONE_SHOT).send("pay", at=2), Violation)
+
+    @pytest.mark.parametrize("at", [-1e300, -(2**70), -0.0, 5e-324, 0.1, 2**53 + 1, 2**70, 1e300])
+    def test_every_time_is_kept_as_it_is(self, store: Store, at: float) -> None:
+        session_of(store, ONE_SHOT, expires_after=1e-3).send("note", at=at)
+        there = session_of(store, ONE_SHOT)
+        assert there.expires == float(at) + 1e-3
+        assert there.send("note", at=-1e308) == Ok()
+        assert store.sweep(at=-1e308) == []
+        assert store.sweep(at=1e308) == ["s1"]
+
     @pytest.mark.parametrize("lasts", [0, -1, float("nan"), float("inf"), "10", True])
     def test_what_is_no_length_of_time(self, store: Store, lasts: object) -> None:
         with pytest.raises(UsageError):
