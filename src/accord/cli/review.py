@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from accord.integrations.guard.state import Review
     from accord.ledger.chain import Verification
     from accord.machine.clocks import Time
-    from accord.stores import SessionInfo, Store
+    from accord.stores import Store
 
 __all__ = ["command"]
 
@@ -114,13 +114,15 @@ def show(
     Exit status: 0 shown · 1 the session or its ledger is corrupted · 2 wrong usage, such as a review that is not there.
     """
     from accord.cli.terminal import open_screen
+    from accord.integrations.guard.reading import guarded_session
 
     now = time.time() if at is None else at
     screen = open_screen()
     with open_at(store, key_file, key_env) as opened:
-        info = find_session(opened, session)
-        if info.fault is not None:
-            screen.print(_fault(screen, info, as_json=as_json))
+        find_session(opened, session)
+        looked = guarded_session(opened, session)
+        if looked is not None and looked.fault is not None:
+            screen.print(_fault(screen, looked, as_json=as_json))
             raise Exit(1)
         guarded, found = _find(opened, session, review)
         sound = _show(screen, opened, guarded, found, now, as_json=as_json)
@@ -234,7 +236,7 @@ def _find(store: Store, key: str, identity: str) -> tuple[GuardedSession, Review
     raise UsageError(f"there is no review `{identity}` in session `{key}`; `accord review list` shows which there are")
 
 
-def _fault(screen: Screen, session: GuardedSession | SessionInfo, *, as_json: bool) -> str:
+def _fault(screen: Screen, session: GuardedSession, *, as_json: bool) -> str:
     from accord.diagnostics.visible import visible
 
     if as_json:
