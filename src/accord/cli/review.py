@@ -178,6 +178,9 @@ def decide(  # noqa: PLR0913 - what can be said on the command line
         check_contract(info, compiled)
         guarded, found = _find(opened, session, review)
         now = time.time() if at is None else at
+        if guarded.is_over(now):
+            complain(f"session `{session}` has expired; nothing can be decided in it")
+            raise Exit(1)
         if given is None:
             _show(screen, opened, guarded, found, now, as_json=False)
             given = _ask(screen, guarded, found, now, reason)

@@ -48,6 +48,7 @@ STYLES: dict[ReviewStanding, Style] = {
 _IN_A_PIPE = 100
 _NAME = 9
 _NARROW = 90
+_ID = 11
 _STATE = 7
 _DUE = 10
 _LEAST = 20
@@ -105,7 +106,7 @@ def review_line(screen: Screen, session: GuardedSession, review: Review, at: Tim
     due = ""
     if state in {"open", "allowed"} and review.expires is not None:
         due = span_text(review.expires - session.moment(at))
-    left = f"{_padded(clip(session.key, key_width), key_width)}  {_padded(review.id, 11)}  "
+    left = f"{_padded(clip(session.key, key_width), key_width)}  {_padded(clip(review.id, _ID), _ID)}  "
     middle = f"{screen.paint(STYLES[state], state)}{' ' * (_STATE - len(state))}  {due:<{_DUE}}  "
     taken = display_width(left) + _STATE + 2 + _DUE + 2
     word = clip(action_text(review), max(width - taken, _LEAST))
@@ -119,7 +120,7 @@ def review_facts(screen: Screen, session: GuardedSession, review: Review, at: Ti
     state = session.standing(review, at)
     now = session.moment(at)
     lines = [
-        *fact(screen, "review", review.id),
+        *fact(screen, "review", visible(review.id)),
         *fact(screen, "session", f"{visible(session.key)} ({session.status})"),
         *fact(screen, "state", state, STYLES[state]),
         *fact(screen, "action", action_text(review), "strong"),
@@ -148,7 +149,9 @@ def guard_facts(screen: Screen, session: GuardedSession, at: Time, *, leave_out:
     lines += _some(screen, "out", [_out_text(screen, out) for out in session.out])
     waiting = [review for review in session.open_reviews(at) if review != leave_out]
     name = "waiting" if leave_out is None else "also open"
-    lines += _some(screen, name, [f"review {review.id} about {_carried(screen, review)}" for review in waiting])
+    lines += _some(
+        screen, name, [f"review {clip(review.id, _LEAST)} about {_carried(screen, review)}" for review in waiting]
+    )
     return lines
 
 

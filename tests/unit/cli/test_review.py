@@ -577,6 +577,27 @@ def test_what_a_guard_keeps_is_no_such_thing(accord, path, ids, decide, kept):
     assert rows(path) == before
 
 
+def test_a_record_that_was_forged_to_do_harm(accord, path):
+    """Without a secret anybody who can write the store can put anything into it, in the right form."""
+    evil = "\x1b[2J\u202e\n"
+    number = 10**400
+    out = {"ticket": evil, "name": evil, "digest": evil, "events": [["!", evil, None, {evil: evil}, None, 1e300]]}
+    review = [1, evil, evil, {evil: 1e300}, evil * 3, evil, -1e300, 1e300, "open", evil, evil, 1e300, {evil: [evil]}]
+    kept = {"log": [{**out, "started": False, "kept": False}], "reviews": [review, review], "stopped": evil, "now": 1}
+    reseal(path, "order-17", json.dumps(kept).replace("1e+300", str(number)).encode())
+    assert is_plain(accord("review", "list", path).output)
+    reseal(path, "order-17", json.dumps(kept).encode())
+    (identity, _) = [
+        review["review"] for review in objects(accord("review", "list", path, "--session", "order-17", "--json"))
+    ]
+    for arguments in (["review", "list", path], ["review", "show", path, "order-17", identity]):
+        result = accord(*arguments)
+        assert result.exit_code == 0, result.output
+        assert is_plain(result.output)
+    result = accord("sessions", "show", path, "order-17")
+    assert (result.exit_code, is_plain(result.output)) == (0, True)
+
+
 def reseal(path, key, kept):
     import msgspec
 

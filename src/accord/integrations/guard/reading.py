@@ -49,12 +49,16 @@ class GuardedSession:
         """The time as the guard sees it: a clock that goes back stands still."""
         return at if self.now is None else max(at, self.now)
 
+    def is_over(self, at: Time) -> bool:
+        """Whether the session has expired; nothing can be decided in it then."""
+        return self.expires is not None and self.moment(at) >= self.expires
+
     def standing(self, review: Review, at: Time) -> ReviewStanding:
         """What can still become of a review: an answer that was not used in time has expired as well."""
         at = self.moment(at)
         if review.state in {"denied", "used"}:
             return review.state
-        if review.is_over(at) or (self.expires is not None and at >= self.expires):
+        if review.is_over(at) or self.is_over(at):
             return "expired"
         return review.state
 
