@@ -16,7 +16,7 @@ import sqlite3
 from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
-from time import sleep
+from time import sleep, time_ns
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote
 
@@ -55,6 +55,7 @@ UPDATE sessions SET version = ?, expires = ?, sealed = ? WHERE key = ? AND versi
 _PAGE = 256
 _PAUSE = 0.01
 _GRACE = 5.0
+_A_WHILE = 1_000_000_000
 
 
 class SQLiteStore(Store, Forking):
@@ -87,7 +88,9 @@ class SQLiteStore(Store, Forking):
             raise UsageError(f"`fsync` is `always` or `never`, got {fsync!r}")
         self._path = Path(path).absolute()
         self._file = str(self._path)
-        self._log, self._index = f"{self._path}-wal", f"{self._path}-shm"
+        self._real = os.path.realpath(self._path)
+        self._folder = os.path.dirname(self._real)  # noqa: PTH120 - asked for before each step
+        self._calm: tuple[int, int] | None = None
         self._timeout = timeout
         self._fsync = fsync
         self._lock = RLock()
@@ -198,7 +201,7 @@ class SQLiteStore(Store, Forking):
             except BaseException:
                 db.close()
                 raise
-            self._beside = None
+            self._beside = self._calm = None
             return db
 
     def _check_same(self) -> None:
@@ -212,7 +215,7 @@ class SQLiteStore(Store, Forking):
     def _identity(self, file: str) -> tuple[int, int] | None:
         """Which file stands at a path now."""
         try:
-            found = os.stat(file)  # noqa: PTH116 - asked before each step, and quicker so
+            found = os.stat(file)  # noqa: PTH116 - as above
         except OSError:
             return None
         return found.st_dev, found.st_ino
@@ -311,11 +314,27 @@ class SQLiteStore(Store, Forking):
         """Take the write lock of the file, if it is still the file that was opened."""
         db.execute("BEGIN IMMEDIATE")
         # Others would begin with new files, and everything could happen once here and once there.
-        beside = self._identity(self._log), self._identity(self._index)
+        try:
+            folder = os.stat(self._folder)  # noqa: PTH116 - asked before each step, and quicker so
+        except OSError as error:
+            raise StoreError(f"the folder of {self._path} is gone: {error.strerror}") from None
+        if (folder.st_ino, folder.st_mtime_ns) != self._calm:
+            self._check_files(folder)
+
+    def _check_files(self, folder: os.stat_result) -> None:
+        """`StoreError` if the file or one of those beside it is not the one that was opened.
+
+        Where all is well, it stays so until something happens in the folder, which changes its time. INVARIANT: that is
+        relied upon only if the time is some while ago: two changes may have the same.
+        """
+        self._calm = None
+        beside = self._identity(self._real + "-wal"), self._identity(self._real + "-shm")
         if self._beside is None:
             self._beside = beside
         if beside != self._beside or None in beside or self._identity(self._file) != self._opened:
-            raise StoreError(f"the file {self._path}, its log or its index (-wal, -shm) was deleted or replaced")
+            raise StoreError(f"the file {self._path}, or its `-wal` or `-shm`, was deleted or replaced")
+        if self._real == self._file and time_ns() - folder.st_mtime_ns > _A_WHILE:
+            self._calm = folder.st_ino, folder.st_mtime_ns
 
     def _end(self, db: sqlite3.Connection) -> None:
         """Whatever happened, an interrupt included, nobody is left waiting for us."""

@@ -80,15 +80,48 @@ def test_a_file_that_is_deleted_is_no_empty_store(path):
 
 
 @pytest.mark.parametrize("ending", ["-wal", "-shm"])
-def test_a_file_beside_it_that_is_deleted(path, ending):
+@pytest.mark.parametrize("calm", [False, True])
+def test_a_file_beside_it_that_is_deleted(path, ending, calm):
     """What is written to a log that nobody else can find would be lost with us."""
     with SQLiteStore(path) as store:
         session = StoredSession(store, ONCE, "s1")
         session.send("note")
+        if calm:
+            os.utime(path.parent, (1, 1))
+            session.send("note")
+            assert store._calm
         path.with_name(path.name + ending).unlink()
         assert "deleted or replaced" in session.send("pay").reason
         with suppress(StoreError), SQLiteStore(path) as other:
             StoredSession(other, ONCE, "s1").send("note")
+        assert "deleted or replaced" in session.send("pay").reason
+
+
+def test_a_file_that_is_reached_by_a_link(path, tmp_path):
+    (tmp_path / "real").mkdir()
+    path.symlink_to(tmp_path / "real" / "sessions.db")
+    SQLiteStore(tmp_path / "real" / "sessions.db").close()
+    os.utime(tmp_path / "real", (1, 1))
+    with SQLiteStore(path) as store:
+        session = StoredSession(store, ONCE, "s1")
+        assert (session.send("note"), session.send("note")) == (Ok(), Ok())
+        path.unlink()
+        path.symlink_to(tmp_path / "other.db")
+        assert "deleted or replaced" in session.send("pay").reason
+
+
+def test_a_folder_that_is_replaced(tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    with SQLiteStore(folder / "sessions.db") as store:
+        session = StoredSession(store, ONCE, "s1")
+        session.send("note")
+        os.utime(folder, (1, 1))
+        session.send("note")
+        folder.rename(tmp_path / "away")
+        assert isinstance(session.send("pay"), Blocked)
+        folder.mkdir()
+        os.utime(folder, (1, 1))
         assert "deleted or replaced" in session.send("pay").reason
 
 
