@@ -5,13 +5,14 @@ INVARIANT: what a step answers has been kept. Whatever goes wrong before that is
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from accord.errors import StoreError, UsageError, ViolationError
-from accord.integrations import payloads
 from accord.integrations.batch import in_words
 from accord.integrations.guard import reserving, words
 from accord.integrations.guard.decisions import Change, Decision
+from accord.integrations.guard.plain import answer_of
 from accord.ledger.attempts import why
 from accord.monitor.events import make_time
 from accord.monitor.verdicts import Blocked
@@ -61,6 +62,16 @@ class LiveSession:
         """What is known of the session now."""
         return self.home.state()
 
+    def here(self) -> State:
+        """What is known of the session now that time has passed; nobody is told of it."""
+        state, at = self.state(), self.now()
+        last = state.desk.now
+        return reserving.pass_time(self.policy, state, at if at is None or last is None else max(at, last)).state
+
+    def waits(self, state: State) -> bool:
+        """Whether no tool runs until a person has said so."""
+        return state.desk.stopped is not None or reserving.stuck(state, state.desk.now) is not None
+
     def change(self, judge: Callable[[State, Time | None], Change[T]]) -> T:
         """One step of the session. A clock that goes back stands still."""
         at = self.now()
@@ -102,6 +113,7 @@ class LiveSession:
         except Exception as error:  # noqa: BLE001 - whatever broke inside, the answer is no
             message = f"accord failed inside ({error!r}), so nothing runs"
             decisions = [Decision(claim.call, "refused", message, verdict=Blocked(message)) for claim in claims]
+        decisions = [d if d.review is None else replace(d, review=d.review.copy()) for d in decisions]
         self.react(decisions)
         return decisions
 
@@ -117,16 +129,16 @@ class LiveSession:
             for decision in refused:
                 self._on_violation(decision)  # type: ignore[operator] # what is left is a function
         except BaseException:
-            for decision in decisions:
+            for decision in reversed(decisions):  # the last first: it may rest on those before it
                 if decision.ticket is not None:
-                    self.fail(decision.ticket, "not run, because another call of its batch was refused")
+                    self.take_back(decision.ticket, words.NOT_ALONE)
             raise
 
     # -- what becomes of a call ---------------------------------------------------------------------------------------
 
     def settle(self, ticket: str, result: object = None) -> Verdict:
         """A call has returned. `Ok` if the result may be passed on; it counts whatever the answer."""
-        payload = payloads.of_value(result)
+        payload = answer_of(result)
         return self.tell(lambda state, at: reserving.settle(self.policy, state, ticket, payload, at))
 
     def fail(self, ticket: str, error: object) -> Verdict:
@@ -135,6 +147,10 @@ class LiveSession:
         if self.policy.keep_failed:
             return self.keep(ticket, said)
         return self.tell(lambda state, at: reserving.release(self.policy, state, ticket, said, at))
+
+    def take_back(self, ticket: str, why: str) -> Verdict:
+        """A call was never begun, so it does not count, whatever becomes of those that fail."""
+        return self.tell(lambda state, at: reserving.release(self.policy, state, ticket, why, at, begun=False))
 
     def keep(self, ticket: str, error: str) -> Verdict:
         """Nobody knows whether a call has happened: it counts, so that it cannot happen twice."""
