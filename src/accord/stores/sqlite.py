@@ -147,7 +147,7 @@ class SQLiteStore(Store, Forking):
         while True:
             with self._using() as db:
                 found = db.execute(query.format(more), (last, _PAGE)).fetchall()
-            for last, kind, *columns in found:  # noqa: B007 - the last of them is where the next page begins
+            for last, kind, *columns in found:
                 yield _text(last) if kind == "text" else repr(last), _row(*columns)
             if not found:
                 return

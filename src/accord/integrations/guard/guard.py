@@ -14,25 +14,27 @@ from functools import partial, wraps
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from accord.errors import StoreError, UsageError
+from accord.errors import UsageError
 from accord.integrations.exchange import ToolCall, ToolResult
 from accord.integrations.guard import reserving, reviewing, words
 from accord.integrations.guard.decisions import Change, Decision, Noted, Remark
 from accord.integrations.guard.homes import MemoryHome, StoreHome
 from accord.integrations.guard.lane import take_lane
-from accord.integrations.guard.looking import GuardedTool, look_at
+from accord.integrations.guard.looking import GuardedTool, as_calls, look_at
 from accord.integrations.guard.observing import Observer, Observers, Watched
+from accord.integrations.guard.plain import is_text
 from accord.integrations.guard.policy import Policy, gates_of, listens_for
 from accord.integrations.guard.running import run, run_function
 from accord.integrations.guard.session import LiveSession
 from accord.integrations.guard.state import Out
 from accord.integrations.guard.visible import may_be_called
 from accord.integrations.guard.worlds import worlds
+from accord.language.labels import normalise
 from accord.ledger.attempts import Given
 from accord.machine.contract import Contract, compile_contract
 from accord.monitor.events import make_event, make_time
 from accord.monitor.step import close, is_over, status
-from accord.monitor.verdicts import CLOSING, OK, Blocked
+from accord.monitor.verdicts import CLOSING, OK, TICKING, Blocked
 from accord.stores.record import check_name
 from accord.stores.store import Store
 
@@ -73,7 +75,7 @@ class Guard:
 
     Example:
         >>> from accord import Guard, ToolCall
-        >>> guard = Guard("!search.!book.end", tools={"search": str.title, "book": str.upper})
+        >>> guard = Guard("!search.!book.end", tools={"search": lambda city: [city], "book": lambda: None})
         >>> guard.run([ToolCall("book", {})])[0].error
         '`!book` is not allowed yet. To make it legal, first send `!search`; then `!book` may follow. Allowed now: `!search`.'
     """  # noqa: E501 - an explanation is one line
@@ -100,12 +102,13 @@ class Guard:
             contract = compile_contract(contract)
         _check(store, key, on_violation, failed, patience, escalate)
         stages = contract.stages(protocol)
-        names = dict(labels or {})
+        names = _labels(labels or {})
         lasts, lives = _duration("review_lasts", review_lasts), _duration("expires_after", expires_after)
         policy = Policy(
             contract=contract,
             protocol=stages.name,
-            label=lambda name: names.get(name, name),
+            label=lambda name: normalise(names.get(name, name)),
+            unfit=self._unfit,
             results=listens_for(contract, protocol),
             gates=gates_of(contract, protocol),
             patience=patience,
@@ -191,13 +194,13 @@ class Guard:
         All of them are reserved before any runs. A call that is not legal before an earlier one of the batch has
         returned waits for that.
         """
-        return run(self._session, self._tools, _batch(calls))
+        return run(self._session, self._tools, as_calls(calls))
 
     async def arun(self, calls: Iterable[ToolCall]) -> list[ToolResult]:
         """As `run`; calls that do not wait for each other run at the same time."""
         from accord.integrations.guard.running_async import arun  # noqa: PLC0415 - it loads asyncio
 
-        return await arun(self._session, self._tools, _batch(calls))
+        return await arun(self._session, self._tools, as_calls(calls))
 
     # -- reserving, for whoever runs tools in another way --------------------------------------------------------------
 
@@ -207,7 +210,7 @@ class Guard:
         Whoever runs an admitted call uses `decision.call`, begins with `start`, and tells `settle` or `fail` how it
         went. Asking again about the same call, by its id, gives the same answer and reserves nothing twice.
         """
-        claims = look_at(_batch(calls), self._tools or None, strict=self._session.strict)
+        claims = look_at(as_calls(calls), self._tools or None, strict=self._session.strict)
         return self._session.decide(claims, started=False, can_wait=False, ahead=False)
 
     def start(self, ticket: str) -> bool:
@@ -222,7 +225,9 @@ class Guard:
 
         try:
             return self._session.change(begin)
-        except StoreError:
+        except UsageError:
+            raise
+        except Exception:  # noqa: BLE001 - whatever broke, nobody knows that it may
             return False
 
     def settle(self, ticket: str, result: object = None) -> Verdict:
@@ -249,7 +254,14 @@ class Guard:
 
     def tick(self) -> Verdict:
         """Time has passed: deadlines that are over expire."""
-        return self._session.tell(lambda state, at: reserving.pass_time(self._session.policy, state, at))
+
+        def passed(state: State, at: Time | None) -> Change[Verdict]:
+            change = reserving.pass_time(self._session.policy, state, at)
+            if change.notes or at is None:
+                return change
+            return change._replace(notes=(Noted(Given(TICKING, at=at), change.answer),))
+
+        return self._session.tell(passed)
 
     def close(self) -> Verdict:
         """Nothing more will come: `Ok` if nothing is owed. Calls that are out have to return first."""
@@ -270,14 +282,14 @@ class Guard:
     def reviews(self) -> list[Review]:
         """The questions to people that are open."""
         at = self._session.now()
-        return [r for r in self._session.state().desk.reviews if r.state == "open" and not r.is_over(at)]
+        return [r.copy() for r in self._session.state().desk.reviews if r.state == "open" and not r.is_over(at)]
 
     def review(self, identity: str) -> Review:
         """One question, decided or not; `UsageError` if there is none of that id."""
         found = next((review for review in self._session.state().desk.reviews if review.id == identity), None)
         if found is None:
             raise UsageError(f"there is no review `{identity}` in this session")
-        return found
+        return found.copy()
 
     def decide(
         self,
@@ -293,16 +305,32 @@ class Guard:
         An answer is good for one call of that action with that payload. `UsageError` if it cannot be taken, and then
         nothing has changed: no such review, decided already, expired, an unknown answer.
         """
-        _check_decision(by, reason, payload)
-        return self._session.change(
-            lambda state, at: reviewing.decide(
-                self._session.policy, state, review, answer, by=by, reason=reason, payload=payload, at=at
-            )
-        )
+        _check_person(by, reason)
+        policy = self._session.policy
+
+        def decided(state: State, at: Time | None) -> Change[Review]:
+            other = None if payload is None else self._arguments(state, review, payload)
+            return reviewing.decide(policy, state, review, answer, by=by, reason=reason, payload=other, at=at)
+
+        return self._session.change(decided).copy()
+
+    def _arguments(self, state: State, identity: str, payload: Mapping[str, Any]) -> dict[str, Any]:
+        """What a person puts in place of a call's arguments: a copy, with the defaults of the tool for the rest."""
+        name = next((review.name for review in state.desk.reviews if review.id == identity), "payload")
+        tools = {name: self._tools[name]} if name in self._tools else None
+        (claim,) = look_at([ToolCall(name, payload)], tools, strict=True)
+        if claim.fault is not None or claim.arguments is None:
+            raise UsageError(f"{claim.fault}; nothing was decided")
+        return claim.arguments
+
+    def _unfit(self, name: str, arguments: Mapping[str, object]) -> str | None:
+        """Why a tool would not be called with exactly these arguments."""
+        tool = self._tools.get(name)
+        return None if tool is None else tool.why_not_exactly(arguments)
 
     def resume(self, *, by: str, reason: str) -> None:
         """A person lets a stopped session go on."""
-        _check_decision(by, reason, None)
+        _check_person(by, reason)
 
         def again(state: State, at: Time | None) -> Change[None]:
             if state.desk.stopped is None:
@@ -317,8 +345,8 @@ class Guard:
 
     def visible(self, names: Iterable[str] | None = None) -> list[str]:
         """The tools a model should see now, of those named or of all that are registered."""
-        state, policy = self._session.state(), self._session.policy
-        if state.desk.stopped is not None:
+        state, policy = self._session.here(), self._session.policy
+        if self._session.waits(state):
             return []
         here = worlds(state) or [state.settled]
         listed = list(self._tools) if names is None else list(names)
@@ -326,9 +354,9 @@ class Guard:
 
     def allowed(self) -> list[str]:
         """The words that are legal now whatever becomes of the calls that are out, sorted."""
-        state = self._session.state()
+        state = self._session.here()
         here = worlds(state)
-        if here is None or state.desk.stopped is not None or any(is_over(world.place) for world in here):
+        if here is None or self._session.waits(state) or any(is_over(world.place) for world in here):
             return []
         return sorted(set.intersection(*(set(world.allowed) for world in here)))
 
@@ -339,12 +367,12 @@ class Guard:
 
     def out(self) -> list[Out]:
         """The calls that may run, or are running, and have not returned."""
-        return [logged for logged in self._session.state().log if isinstance(logged, Out)]
+        return [logged.copy() for logged in self._session.state().log if isinstance(logged, Out)]
 
     @property
     def status(self) -> Status:
         """`running`, `complete`, `violated`, `incomplete` or `unrecognised`, as if all calls that are out failed."""
-        return status(self._session.state().settled)
+        return status(self._session.here().settled)
 
     @property
     def stopped(self) -> str | None:
@@ -387,11 +415,12 @@ class Guard:
         return self._session.tell(said)
 
 
-def _batch(calls: Iterable[ToolCall]) -> list[ToolCall]:
-    batch = list(calls) if not isinstance(calls, ToolCall) else []
-    if not all(isinstance(call, ToolCall) for call in batch) or isinstance(calls, ToolCall):
-        raise UsageError("a guard is given a list of `ToolCall`s")
-    return batch
+def _labels(labels: Mapping[str, str]) -> dict[str, str]:
+    names = dict(labels)
+    for name, label in names.items():
+        if type(name) is not str or type(label) is not str or not label:
+            raise UsageError(f"`labels` gives each name of a tool a label, got {name!r} and {label!r}")
+    return names
 
 
 def _observers(observers: Sequence[Observer]) -> Sequence[Observer]:
@@ -424,12 +453,8 @@ def _check(
         raise UsageError(f"`escalate` is `stop` or `review`, got {escalate!r}")
 
 
-def _check_decision(by: object, reason: object, payload: object) -> None:
-    if not isinstance(by, str) or not by.strip():
+def _check_person(by: object, reason: object) -> None:
+    if type(by) is not str or not by.strip() or not is_text(by):
         raise UsageError(f"`by` names the person who decides, got {by!r}")
-    if reason is not None and not isinstance(reason, str):
+    if reason is not None and (type(reason) is not str or not is_text(reason)):
         raise UsageError(f"a reason is a text, got `{type(reason).__name__}`")
-    if payload is not None:
-        fault = look_at([ToolCall("payload", payload)], None, strict=True)[0].fault
-        if fault is not None:
-            raise UsageError(fault)

@@ -17,7 +17,7 @@ from accord.errors import CorruptSessionError, StoreError, UsageError
 from accord.integrations.guard import codec
 from accord.integrations.guard.decisions import Noted
 from accord.integrations.guard.lane import CLOSED, Lane
-from accord.integrations.guard.state import Out, State
+from accord.integrations.guard.state import Desk, Out, State
 from accord.ledger.attempts import describe
 from accord.ledger.entries import BEFORE_FIRST, begin_fields, fields_of, note_fields
 from accord.ledger.linking import link
@@ -71,7 +71,7 @@ class MemoryHome(Home):
 
     def __init__(self, contract: Contract, protocol: str | None, at: Time | None) -> None:
         self._lock = Lock()
-        self._here = State(begin(contract, protocol, at))
+        self._here = State(begin(contract, protocol, at), desk=Desk(now=at))
         self.lane = Lane()
         self._open_lane()
 
@@ -88,7 +88,8 @@ class MemoryHome(Home):
             self._close_lane()
             try:
                 change = judge(self._here)
-                self._here = change.state
+                if change.notes:
+                    self._here = change.state
             finally:
                 self._open_lane()
             return change.answer
@@ -187,7 +188,8 @@ class StoreHome(Home):
         if known is not None and known.row == row:
             return known
         if row is None:
-            return _Known(None, None, State(begin(self._contract, self._protocol, self._began)))
+            here = State(begin(self._contract, self._protocol, self._began), desk=Desk(now=self._began))
+            return _Known(None, None, here)
         record = read(self._key, row, self._store.secret)
         self._check_same(record)
         try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from accord.machine.standing import OpenStanding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from accord.machine.clocks import Time
     from accord.machine.contract import Contract
@@ -20,12 +20,14 @@ Escalation = Literal["stop", "review"]
 class Policy(NamedTuple):
     """What does not change while a guard lives.
 
-    `results` are the labels whose results are events of the contract, `gates` those of steps that people make.
+    `results` are the labels whose results are events of the contract, `gates` those of steps that people make. `unfit`
+    says why a tool would not be called with exactly these arguments, `None` if it would.
     """
 
     contract: Contract
     protocol: str | None
     label: Callable[[str], str]
+    unfit: Callable[[str, Mapping[str, object]], str | None]
     results: frozenset[str]
     gates: tuple[str, ...]
     patience: int

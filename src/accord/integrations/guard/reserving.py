@@ -10,12 +10,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from accord.diagnostics.visible import clip
+from accord.errors import InternalError, UsageError
 from accord.integrations.guard import words
 from accord.integrations.guard.decisions import Change, Decision, Noted, Remark
+from accord.integrations.guard.plain import NotPlainError, is_text, plainly
 from accord.integrations.guard.reviewing import digest_of, find_way, open_reviews, open_stuck, unuse, use, why_even_then
 from accord.integrations.guard.state import Done, Firm, Out, Passing
 from accord.integrations.guard.worlds import TOO_MANY, add, fold, judge, worlds
 from accord.ledger.attempts import Given
+from accord.ledger.represent import own_copy
 from accord.machine.events import Event
 from accord.monitor.events import make_event
 from accord.monitor.verdicts import OK, TICKING, Blocked, Ok
@@ -25,18 +29,21 @@ if TYPE_CHECKING:
 
     from accord.canonical import Json
     from accord.integrations.batch import Claim
+    from accord.integrations.exchange import ToolCall
     from accord.integrations.guard.policy import Policy
     from accord.integrations.guard.reviewing import Way
     from accord.integrations.guard.state import Review, State
     from accord.machine.clocks import Time
     from accord.monitor import Verdict
 
-__all__ = ["REMEMBERED", "happen", "pass_time", "release", "reserve", "settle", "withdraw"]
+__all__ = ["REMEMBERED", "happen", "pass_time", "release", "reserve", "settle", "stuck", "withdraw"]
 
 REMEMBERED = 64
 """Calls that have run are known by their id until so many others have."""
 _COUNTED = 32
 """Labels whose refusals are counted."""
+
+_LONGEST_SHOWN = 500
 
 _NOT_OUT = Blocked("no such call is out: it has returned already, or was never admitted")
 
@@ -91,14 +98,17 @@ class _Deciding:
         desk, call = self.state.desk, claim.call
         if desk.stopped is not None:
             return self._turn_down(claim, words.stopped(desk.stopped))
-        stuck = _stuck(self.state, self.at)
-        if stuck is not None:
-            return Decision(call, "review", words.waiting_for_person(stuck), review=stuck)
+        waiting = stuck(self.state, self.at)
+        if waiting is not None:
+            return Decision(call, "review", words.waiting_for_person(waiting), review=waiting)
         if claim.fault is not None or claim.arguments is None:
             return self._fault(claim)
         event = make_event("!", self.policy.label(call.name), claim.arguments, None, None, self.at)
         action = digest_of(event.label, event.payload) if call.id else ""  # type: ignore[arg-type] # it is JSON
-        return self._known(claim, action) or self._judge(claim, action, event, may_hold=may_hold)
+        try:
+            return self._known(claim, action) or self._judge(claim, action, event, may_hold=may_hold)
+        except UsageError as error:  # a value the contract looks at is none it can compare
+            return self.refuse(claim, Blocked(str(error)))
 
     def _judge(self, claim: Claim, action: str, event: Event, *, may_hold: bool) -> Decision:
         """A call that was not seen before."""
@@ -111,7 +121,7 @@ class _Deciding:
         if may_hold:
             return Decision(call, "held")
         way = find_way(self.policy, desk, here, event.label, event.payload, self.at)  # type: ignore[arg-type] # as above
-        if way is not None:
+        if way is not None and (way.approved or not self.policy.observes):
             return self._by_approval(claim, action, way, event)
         hopeless = why_even_then(self.policy, here, event.label, event.payload, self.at)  # type: ignore[arg-type] # as above
         if hopeless is not None:
@@ -135,8 +145,7 @@ class _Deciding:
             if self.started:
                 self._replace(out, out._replace(started=True))
                 self.notes.append(Remark("call started", {"call": call.id}))
-            judged = replace(call, arguments=dict(out.events[-1].payload))
-            return Decision(judged, "admitted", ticket=call.id)
+            return Decision(_with(call, out.events[-1].payload), "admitted", ticket=call.id)
         for done in self.state.desk.done:
             if done.ticket == call.id:
                 same = done.digest == action
@@ -150,9 +159,9 @@ class _Deciding:
     def _admit(self, claim: Claim, action: str, events: tuple[Event, ...], reviews: tuple[int, ...] = ()) -> Decision:
         desk, call, label = self.state.desk, claim.call, events[-1].label
         ticket = call.id
-        if not ticket:
-            ticket = f"#{desk.numbered + 1}"
+        while not ticket or (not call.id and self.state.out(ticket) is not None):  # a model may call its own like that
             desk = desk._replace(numbered=desk.numbered + 1)
+            ticket = f"#{desk.numbered}"
         if any(counted == label for counted, _ in desk.refusals):
             desk = desk._replace(refusals=tuple([pair for pair in desk.refusals if pair[0] != label]))
         out = Out(ticket, call.name, action, events, self.started, self.policy.keep_failed, reviews)
@@ -160,14 +169,17 @@ class _Deciding:
         for event in events:
             given = Given(event.direction, event.label, event.payload, None, event.by, self.at, {"call": ticket})
             self.notes.append(Noted(given, OK))
-        return Decision(replace(call, arguments=dict(events[-1].payload)), "admitted", ticket=ticket)
+        return Decision(_with(call, events[-1].payload), "admitted", ticket=ticket)
 
     def _by_approval(self, claim: Claim, action: str, way: Way, event: Event) -> Decision:
         """A call that people have allowed, denied, or must be asked about."""
         no = way.in_state("denied")
         if no:
-            return self._count(claim, Decision(claim.call, "refused", words.denied(no[0]), review=no[0]))
+            return self._deny(claim, words.denied(no[0]), no[0])
         if way.approved:
+            unfit = self.policy.unfit(claim.call.name, way.payload)
+            if unfit is not None:
+                return self._deny(claim, words.unfit(claim.call.name, unfit))
             granted = [review for review in way.reviews if review is not None]
             steps = [Event("?", r.gate or "", None, way.payload, r.by, self.at) for r in granted]
             call = event._replace(payload=way.payload)
@@ -176,9 +188,13 @@ class _Deciding:
         self.state = opened.state
         self.notes += opened.notes
         if opened.answer is None:
-            message = words.too_many_reviews(claim.call.name)
-            return self._count(claim, Decision(claim.call, "refused", message))
+            return self._deny(claim, words.too_many_reviews(claim.call.name))
         return Decision(claim.call, "review", words.asked(opened.answer), review=opened.answer)
+
+    def _deny(self, claim: Claim, message: str, review: Review | None = None) -> Decision:
+        """A call that people do not allow."""
+        decision = self._turn_down(claim, message)
+        return self._count(claim, replace(decision, review=review))
 
     # -- refusing ------------------------------------------------------------------------------------------------------
 
@@ -197,7 +213,8 @@ class _Deciding:
 
     def _turn_down(self, claim: Claim, message: str) -> Decision:
         """A call that the contract is not asked about."""
-        given = Given("!", self._label(claim), claim.arguments, None, None, self.at, {"call": claim.call.id})
+        meta = {"call": claim.call.id} if claim.call.id else None
+        given = Given("!", self._label(claim), claim.arguments, None, None, self.at, meta)
         self.notes.append(Noted(given, Blocked(message)))
         return Decision(claim.call, "refused", message)
 
@@ -208,11 +225,19 @@ class _Deciding:
         return self._count(claim, Decision(claim.call, "refused", why))
 
     def _label(self, claim: Claim) -> str:
+        return self.policy.label(self._name(claim))
+
+    def _name(self, claim: Claim) -> str:
+        """The name of a call as it can be shown and kept, whatever stands in its place."""
         name = claim.call.name
-        return self.policy.label(name) if isinstance(name, str) and name else "(no name)"
+        if not isinstance(name, str) or not name:
+            return "(no name)"
+        return name if len(name) <= _LONGEST_SHOWN and is_text(name) else clip(name)
 
     def _count(self, claim: Claim, decision: Decision) -> Decision:
         """The decision, or what becomes of it when there have been too many like it."""
+        if self.policy.observes:
+            return decision
         label = self._label(claim)
         counted = dict(self.state.desk.refusals)
         times = counted.pop(label, 0) + 1
@@ -223,7 +248,7 @@ class _Deciding:
         return self._escalate(claim, decision, times)
 
     def _escalate(self, claim: Claim, decision: Decision, times: int) -> Decision:
-        name, policy = claim.call.name, self.policy
+        name, policy = self._name(claim), self.policy
         said = words.over_and_over(name, times, decision.message)
         if policy.escalate == "review":
             opened = open_stuck(policy, self.state, name, _json(claim.arguments), self.at)
@@ -238,11 +263,20 @@ class _Deciding:
         return replace(decision, message=f"{said} {words.stopped(reason)}")
 
 
+def _with(call: ToolCall, payload: Mapping[str, object]) -> ToolCall:
+    """The call with the arguments that were judged: copies, because a tool may do with its own what it likes."""
+    return replace(call, arguments=own_copy(payload))
+
+
 def _json(arguments: dict[str, Json] | None) -> Mapping[str, Json]:
-    return {} if arguments is None else arguments
+    """The arguments of a call as a person is shown them; none if they are no JSON."""
+    try:
+        return {} if arguments is None else plainly(arguments)
+    except NotPlainError:
+        return {}
 
 
-def _stuck(state: State, at: Time | None) -> Review | None:
+def stuck(state: State, at: Time | None) -> Review | None:
     """The question to a person whether the agent may go on, if it is open."""
     for review in state.desk.reviews:
         if review.gate is None and review.state == "open" and not review.is_over(at):
@@ -261,15 +295,15 @@ def settle(policy: Policy, state: State, ticket: str, result: Mapping[str, objec
     out = state.out(ticket)
     if out is None:
         return Change(state, (), _NOT_OUT)
-    passed = pass_time(policy, state, at)
-    state, notes = passed.state, list(passed.notes)
     log: list[Firm | Out] = []
     for logged in state.log:
         log.extend([Firm(event) for event in out.events] if logged is out else [logged])
     desk = state.desk
     if out.digest:
         desk = desk._replace(done=(*desk.done, Done(out.ticket, out.digest))[-REMEMBERED:])
-    state = fold(state._replace(log=tuple(log), desk=desk))
+    # Before time passes: a call that was made in time is not late because its tool takes long.
+    passed = pass_time(policy, fold(state._replace(log=tuple(log), desk=desk)), at)
+    state, notes = passed.state, list(passed.notes)
     label = out.events[-1].label
     if label not in policy.results:
         notes.append(Remark("call returned", {"call": ticket, "result": result}))
@@ -279,30 +313,47 @@ def settle(policy: Policy, state: State, ticket: str, result: Mapping[str, objec
     return Change(happened.state, (*notes, *happened.notes), happened.answer)
 
 
-def release(policy: Policy, state: State, ticket: str, why: str, at: Time | None) -> Change[Verdict]:
-    """A call has failed: it is taken back, with the approvals it had used, as if it had never been made."""
+def release(
+    policy: Policy, state: State, ticket: str, why: str, at: Time | None, *, begun: bool = True
+) -> Change[Verdict]:
+    """A call has failed: it is taken back, with the approvals it had used, as if it had never been made.
+
+    One that counts even if it fails is taken back only if it was never begun, and if nothing that was let happen since
+    then rests on it.
+    """
     out = state.out(ticket)
     if out is None:
         return Change(state, (), _NOT_OUT)
-    passed = pass_time(policy, state, at)
-    log = tuple([logged for logged in passed.state.log if logged is not out])
-    desk = unuse(passed.state.desk, out.reviews)
+    log = tuple([logged for logged in state.log if logged is not out])
+    without = state._replace(log=log, desk=unuse(state.desk, out.reviews))
+    if out.kept and (begun or not _stands(without)):
+        return settle(policy, state, ticket, {"error": why}, at)
+    passed = pass_time(policy, fold(without), at)
     note = Remark("call failed", {"call": ticket, "event": out.events[-1].word, "why": why})
-    return Change(fold(passed.state._replace(log=log, desk=desk)), (*passed.notes, note), OK)
+    return Change(passed.state, (note, *passed.notes), OK)
+
+
+def _stands(state: State) -> bool:
+    """Whether everything that was let happen is legal."""
+    try:
+        worlds(state)
+    except InternalError:
+        return False
+    return True
 
 
 def withdraw(policy: Policy, reserved: Change[list[Decision]], at: Time | None) -> Change[list[Decision]]:
     """A batch of which nothing is to run, because something in it was refused."""
     state, notes = reserved.state, list(reserved.notes)
     decisions = []
-    for decision in reserved.answer:
+    for decision in reversed(reserved.answer):  # the last first: it may rest on those before it
         if decision.ticket is not None:
-            taken_back = release(policy, state, decision.ticket, words.NOT_ALONE, at)
+            taken_back = release(policy, state, decision.ticket, words.NOT_ALONE, at, begun=False)
             state = taken_back.state
             notes += taken_back.notes
             decision = Decision(decision.call, "refused", words.NOT_ALONE)  # noqa: PLW2901 - the new one is meant
         decisions.append(decision)
-    return Change(state, tuple(notes), decisions)
+    return Change(state, tuple(notes), decisions[::-1])
 
 
 # -- everything else ---------------------------------------------------------------------------------------------------

@@ -154,7 +154,7 @@ def open_reviews(policy: Policy, state: State, way: Way, name: str, at: Time | N
 def open_stuck(
     policy: Policy, state: State, name: str, payload: Mapping[str, Json], at: Time | None
 ) -> Change[Review | None]:
-    """Ask a person whether an agent that cannot get on may go on."""
+    """Ask a person whether an agent that cannot get on may go on; until somebody has answered, it may not."""
     opened = _open(policy, state, name, payload, None, at)
     if opened is None:
         return Change(state, (), None)
@@ -172,7 +172,8 @@ def _open(
     desk, label = state.desk, policy.label(name)
     if sum(review.state == "open" and not review.is_over(at) for review in desk.reviews) >= _MOST_OPEN:
         return None
-    expires = None if policy.review_lasts is None or at is None else at + policy.review_lasts
+    lasts = None if gate is None else policy.review_lasts
+    expires = None if lasts is None or at is None else at + lasts
     review = Review(desk.numbered + 1, name, label, dict(payload), digest_of(label, payload), gate, at, expires)
     reviews = _without_old((*desk.reviews, review), at)
     return state._replace(desk=desk._replace(numbered=review.number, reviews=reviews)), review

@@ -7,13 +7,12 @@ task is cancelled meanwhile, so that nothing is left reserved that nobody knows 
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from functools import partial
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from accord.integrations.batch import in_words
-from accord.integrations.guard.running import INTERRUPTED, NOT_BEGUN, Batch, admitted, passed_on
+from accord.integrations.guard.running import INTERRUPTED, NOT_BEGUN, Batch, admitted, passed_on, told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -44,16 +43,17 @@ async def arun(session: LiveSession, tools: Mapping[str, GuardedTool], calls: li
     finally:
         for task in tasks:
             task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
+        cancelled = await _to_the_end(*tasks)
         await _steadily(session, batch.abandon)
+        if cancelled:  # once more, while we were waiting
+            raise asyncio.CancelledError
 
 
 async def _run_one(batch: Batch, place: int, decision: Decision) -> None:
     session = batch.session
     try:
         with session.around(decision):
-            value = batch.function(place)(**decision.call.arguments)
+            value = batch.begin(place)(**decision.call.arguments)
             if isawaitable(value):
                 value = await value
     except Exception as error:  # noqa: BLE001 - whatever a tool does wrong, the model is told and the session goes on
@@ -70,7 +70,7 @@ async def run_function_async(session: LiveSession, name: str, tool: GuardedTool,
 
     def take_back(decision: Decision) -> None:
         if decision.ticket is not None:
-            session.take_back(decision.ticket, NOT_BEGUN)
+            told(session.take_back, decision.ticket, NOT_BEGUN)
 
     decision = await _steadily(session, partial(admitted, session, name, tool, arguments), take_back)
     ticket = decision.ticket
@@ -79,11 +79,11 @@ async def run_function_async(session: LiveSession, name: str, tool: GuardedTool,
             value = await tool.function(**decision.call.arguments)
     except Exception as error:
         if ticket is not None:
-            await _steadily(session, partial(session.fail, ticket, error))
+            await _steadily(session, partial(told, session.fail, ticket, error))
         raise
     except BaseException as error:
         if ticket is not None:
-            await _steadily(session, partial(session.keep, ticket, f"{INTERRUPTED} ({in_words(error)})"))
+            await _steadily(session, partial(told, session.keep, ticket, f"{INTERRUPTED} ({in_words(error)})"))
         raise
     return await _steadily(session, partial(passed_on, session, ticket, value))
 
@@ -105,8 +105,12 @@ async def _steadily(session: LiveSession, step: Callable[[], T], undo: Callable[
         raise
 
 
-async def _to_the_end(task: asyncio.Future[Any]) -> None:
-    """Wait for it, whoever cancels us."""
-    while not task.done():
-        with suppress(asyncio.CancelledError):
-            await asyncio.wait([task])
+async def _to_the_end(*tasks: asyncio.Future[Any]) -> bool:
+    """Wait for all of them, whoever cancels us; whether somebody did."""
+    cancelled = False
+    while waiting := [task for task in tasks if not task.done()]:
+        try:
+            await asyncio.wait(waiting)
+        except asyncio.CancelledError:
+            cancelled = True
+    return cancelled

@@ -6,15 +6,16 @@ INVARIANT: what a step answers has been kept. Whatever goes wrong before that is
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from accord.errors import AccordError, StoreError, UsageError, ViolationError
-from accord.integrations import payloads
 from accord.integrations.batch import in_words
 from accord.integrations.exchange import ToolCall
 from accord.integrations.guard import reserving, words
 from accord.integrations.guard.decisions import Change, Decision
+from accord.integrations.guard.plain import answer_of
 from accord.ledger.attempts import why
 from accord.monitor.events import make_time
 from accord.monitor.verdicts import Blocked
@@ -74,6 +75,16 @@ class LiveSession:
         """What is known of the session now."""
         return self.home.state()
 
+    def here(self) -> State:
+        """What is known of the session now that time has passed; nobody is told of it."""
+        state, at = self.state(), self.now()
+        last = state.desk.now
+        return reserving.pass_time(self.policy, state, at if at is None or last is None else max(at, last)).state
+
+    def waits(self, state: State) -> bool:
+        """Whether no tool runs until a person has said so."""
+        return state.desk.stopped is not None or reserving.stuck(state, state.desk.now) is not None
+
     def change(self, judge: Callable[[State, Time | None], Change[T]]) -> T:
         """One step of the session. A clock that goes back stands still."""
         at = self.now()
@@ -116,6 +127,7 @@ class LiveSession:
         except Exception as error:  # noqa: BLE001 - whatever broke inside, the answer is no
             message = f"accord failed inside ({error!r}), so nothing runs"
             decisions = [Decision(claim.call, "refused", message, verdict=Blocked(message)) for claim in claims]
+        decisions = [d if d.review is None else replace(d, review=d.review.copy()) for d in decisions]
         if self.observers:
             self.observers.decided(decisions, began)
         self.react(decisions)
@@ -133,7 +145,7 @@ class LiveSession:
             for decision in refused:
                 self._on_violation(decision)  # type: ignore[operator] # what is left is a function
         except BaseException:
-            for decision in decisions:
+            for decision in reversed(decisions):  # the last first: it may rest on those before it
                 if decision.ticket is not None:
                     self.take_back(decision.ticket, words.NOT_ALONE)
             raise
@@ -142,15 +154,13 @@ class LiveSession:
 
     def settle(self, ticket: str, result: object = None) -> Verdict:
         """A call has returned. `Ok` if the result may be passed on; it counts whatever the answer."""
-        payload = payloads.of_value(result)
+        payload = answer_of(result)
         return self._end(ticket, lambda state, at: reserving.settle(self.policy, state, ticket, payload, at))
 
     def fail(self, ticket: str, error: object) -> Verdict:
         """A call has failed. It is taken back, or counts with its error if the guard keeps failed calls."""
         said = error if isinstance(error, str) else in_words(error)
-        if self.policy.keep_failed:
-            return self.keep(ticket, said)
-        return self.take_back(ticket, said)
+        return self._end(ticket, lambda state, at: reserving.release(self.policy, state, ticket, said, at), said)
 
     def keep(self, ticket: str, error: str) -> Verdict:
         """Nobody knows whether a call has happened: it counts, so that it cannot happen twice."""
@@ -158,8 +168,12 @@ class LiveSession:
         return self._end(ticket, lambda state, at: reserving.settle(self.policy, state, ticket, payload, at), error)
 
     def take_back(self, ticket: str, why_not: str) -> Verdict:
-        """A call has not happened: it is as if it had never been made."""
-        return self._end(ticket, lambda state, at: reserving.release(self.policy, state, ticket, why_not, at), why_not)
+        """A call was never begun, so it does not count, whatever becomes of those that fail."""
+
+        def release(state: State, at: Time | None) -> Change[Verdict]:
+            return reserving.release(self.policy, state, ticket, why_not, at, begun=False)
+
+        return self._end(ticket, release, why_not)
 
     def around(self, decision: Decision) -> AbstractContextManager[None]:
         """What goes on around a tool that runs, for those who watch."""

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from accord.integrations.guard.plain import plainly
+from accord.ledger.represent import own_copy
 from accord.machine.events import Event
 
 if TYPE_CHECKING:
@@ -55,6 +57,11 @@ class Out(NamedTuple):
     kept: bool
     reviews: tuple[int, ...] = ()
 
+    def copy(self) -> Out:
+        """The same with payloads of its own."""
+        copies = [event._replace(payload=own_copy(event.payload)) for event in self.events]  # type: ignore[arg-type] # a mapping
+        return self._replace(events=tuple(copies))
+
 
 Logged = Firm | Out
 
@@ -93,6 +100,11 @@ class Review(NamedTuple):
     def id(self) -> str:
         """Its name, in its session."""
         return f"{self.number}-{self.digest[:8]}"
+
+    def copy(self) -> Review:
+        """The same with payloads of its own: whoever edits them changes what nobody else sees."""
+        modified = None if self.modified is None else plainly(self.modified)
+        return self._replace(payload=plainly(self.payload), modified=modified)
 
     def is_over(self, at: Time | None) -> bool:
         """Whether its time is over."""

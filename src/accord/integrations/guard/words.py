@@ -28,6 +28,7 @@ __all__ = [
     "stopped",
     "stopped_by",
     "too_many_reviews",
+    "unfit",
     "waiting_for_person",
 ]
 
@@ -109,6 +110,11 @@ def denied(review: Review) -> str:
     """A person has said no."""
     because = f": {review.reason}" if review.reason else ""
     return f"{quote_text(review.name)} was denied by {review.by}{because}. Do not ask for it again like this."
+
+
+def unfit(name: str, why: str) -> str:
+    """A person has put arguments in place of others that the tool would not be called with."""
+    return f"{quote_text(name)} was allowed with other arguments, and it cannot be called with those: {why}."
 
 
 def decided(review: Review) -> str:
