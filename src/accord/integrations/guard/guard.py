@@ -55,6 +55,8 @@ __all__ = ["Guard"]
 T = TypeVar("T")
 F = TypeVar("F", bound="Callable[..., Any]")
 
+_LONGEST_NAME = 200
+_LONGEST_REASON = 2000
 _POLICIES = ("block", "raise", "observe")
 
 
@@ -458,3 +460,5 @@ def _check_person(by: object, reason: object) -> None:
         raise UsageError(f"`by` names the person who decides, got {by!r}")
     if reason is not None and (type(reason) is not str or not is_text(reason)):
         raise UsageError(f"a reason is a text, got `{type(reason).__name__}`")
+    if len(by) > _LONGEST_NAME or (reason is not None and len(reason) > _LONGEST_REASON):
+        raise UsageError(f"`by` has {_LONGEST_NAME} characters at the most, and a reason {_LONGEST_REASON:,}")

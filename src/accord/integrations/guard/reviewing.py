@@ -14,9 +14,10 @@ from accord.canonical import digest
 from accord.errors import UsageError
 from accord.integrations.guard import words
 from accord.integrations.guard.decisions import Change, Remark
-from accord.integrations.guard.state import Review
+from accord.integrations.guard.state import Out, Review
 from accord.integrations.guard.worlds import judge, worlds
 from accord.machine.events import Event
+from accord.monitor.step import is_over
 from accord.monitor.verdicts import Ok, Violation
 
 if TYPE_CHECKING:
@@ -217,6 +218,8 @@ def decide(
 ) -> Change[Review]:
     """The decision of a person. `UsageError` if it cannot be taken; then nothing has changed."""
     review = _to_be_decided(state.desk, identity, at)
+    if is_over(state.settled.place):
+        raise UsageError("the session is closed, so there is nothing to decide any more")
     if answer not in ANSWERS:
         raise UsageError(f"a review is decided by `allow`, `deny` or `modify`, got {answer!r}; nothing was decided")
     if (payload is not None) != (answer == "modify"):
@@ -257,9 +260,9 @@ def _check_modified(policy: Policy, state: State, review: Review, payload: Mappi
         raise UsageError("this review asks whether the agent may go on; there is nothing to modify")
     here = worlds(state)
     if here is None or find_way(policy, state.desk, here, review.label, payload, at) is None:
-        raise UsageError(
-            f"the contract refuses `!{review.label}` with this payload, whoever allows it; nothing was decided"
-        )
+        out = [logged.name for logged in state.log if isinstance(logged, Out)]
+        until = f" as long as {', '.join(out)} has not returned" if out else ", whoever allows it"
+        raise UsageError(f"the contract refuses `!{review.label}` with this payload{until}; nothing was decided")
 
 
 def _remark(what: str, review: Review, answer: str | None = None) -> Remark:
