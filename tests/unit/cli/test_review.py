@@ -186,7 +186,7 @@ def test_a_payload_that_is_too_long_to_show(accord, tmp_path):
 
 def test_a_payload_that_is_nested_deep(accord, tmp_path):
     deep = []
-    for _ in range(200):
+    for _ in range(80):
         deep = [deep]
     with SQLiteStore(tmp_path / "deep.db") as store:
         guard = asking(store, "deep", Clock(), {"amount": 101, "x": deep})
