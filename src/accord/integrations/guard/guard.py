@@ -123,6 +123,8 @@ class Guard:
         if clock is None and (stages.is_timed or store is not None or lasts is not None):
             clock = time.time
         began = None if clock is None else make_time(clock())
+        if clock is not None and began is None:
+            raise UsageError("the clock of the guard gives no time")
         home: Home
         if store is None:
             if lives is not None:

@@ -68,6 +68,7 @@ def reserve(
     """
     after = pass_time(policy, state, at)
     desk = _Deciding(policy, after.state, at, started=started)
+    desk.early = state if policy.is_timed else None
     decisions: list[Decision] = []
     held = False
     for claim in claims:
@@ -92,6 +93,8 @@ class _Deciding:
         self.at = at
         self.started = started
         self.notes: list[Noted | Remark] = []
+        # The session before time has passed, for what is to be said of a call that is late.
+        self.early: State | None = None
 
     def decide(self, claim: Claim, *, may_hold: bool) -> Decision:
         """One call."""
@@ -120,6 +123,7 @@ class _Deciding:
             return self._admit(claim, action, (event,))
         if may_hold:
             return Decision(call, "held")
+        verdict = self._told_early(event) or verdict
         way = find_way(self.policy, desk, here, event.label, event.payload, self.at)  # type: ignore[arg-type] # as above
         if way is not None and (way.approved or not self.policy.observes):
             return self._by_approval(claim, action, way, event)
@@ -130,6 +134,12 @@ class _Deciding:
             others = [logged.name for logged in self.state.log if type(logged) is Out]
             return self.refuse(claim, verdict, words.rests_on_others(call.name, others))
         return self.refuse(claim, verdict)
+
+    def _told_early(self, event: Event) -> Verdict | None:
+        """The refusal as it is said of a call that is too late; `None` if it is not that."""
+        early = None if self.early is None or self.early.log else worlds(self.early)
+        verdict = OK if not early or self.state.log else judge(early, [event])[0]
+        return None if type(verdict) is Ok else verdict
 
     def _known(self, claim: Claim, action: str) -> Decision | None:
         """The answer to a call whose id was seen before."""

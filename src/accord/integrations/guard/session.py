@@ -69,7 +69,12 @@ class LiveSession:
 
     def now(self) -> Time | None:
         """What time it is; `None` if nobody cares."""
-        return None if self._clock is None else make_time(self._clock())
+        if self._clock is None:
+            return None
+        at = make_time(self._clock())
+        if at is None:  # nothing would expire any more
+            raise UsageError("the clock of the guard gives no time")
+        return at
 
     def state(self) -> State:
         """What is known of the session now."""
