@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from time import sleep
 
 import pytest
 
-from accord import ProtocolViolationError, ToolCall
+from accord import Guard, MemoryStore, ProtocolViolationError, ToolCall
 
 
 def calls(names):
@@ -35,19 +36,29 @@ def test_a_batch_runs_as_it_does_in_turn(guard_of):
     asyncio.run(session())
 
 
-def test_a_held_call_is_not_refused_while_what_it_rests_on_is_being_written_down(guard_of):
-    """`c` rests on `b`; when `a` has returned, `b` has too but nobody has been told yet."""
+class Slow(MemoryStore):
+    """A store that takes its time, for each step as long as it is told."""
+
+    def __init__(self, *seconds):
+        super().__init__()
+        self.seconds = list(seconds)
+
+    def exchange(self, key, guess, judge):
+        sleep(self.seconds.pop(0) if self.seconds else 0)
+        super().exchange(key, guess, judge)
+
+
+def test_a_held_call_is_not_refused_while_what_it_rests_on_is_being_written_down():
+    """`c` rests on `b`; when `a` has been written down, `b` has returned but nobody knows yet."""
+
+    async def b():
+        await asyncio.sleep(0.01)
 
     async def session():
-        for _ in range(20):
-            guard = guard_of("rec L.(!a.end | !b.!c.end).!again.L", tools=dict.fromkeys(["a", "b", "c", "again"], tool))
-            results = await guard.arun([*(ToolCall(name) for name in "abc"), ToolCall("again")])
-            assert [r.error for r in results] == [None] * 4
-            if guard.key is None:
-                return
-
-    async def tool():
-        await asyncio.sleep(0)
+        store = Slow(0, 0.03, 0.1)  # all are reserved, then the returns of `a` and of `b`
+        tools = {"a": lambda: None, "b": b, "c": lambda: None}
+        guard = Guard("(!a.end | !b.!c.end)", store=store, key="s1", tools=tools)
+        assert [r.error for r in await guard.arun(calls("abc"))] == [None] * 3
 
     asyncio.run(session())
 

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 import pytest
 
-from accord import Guard, MemoryStore, ToolCall, UsageError
+from accord import Guard, MemoryStore, ProtocolViolationError, ToolCall, UsageError
 
 PAY = "!pay(amount <= 10).end"
 
@@ -99,6 +99,14 @@ def _paying(guard_of, paid):
 @pytest.mark.parametrize("amount", [Small(1000), math.inf, 2**200, "1", [1], {"amount": 1}, None, True, 10.000001])
 def test_what_is_no_small_number_is_not_paid(paying, paid, amount, identity):
     assert not paying.run([ToolCall("pay", {"amount": amount}, identity)])[0].ok
+    assert paid == []
+
+
+def test_a_function_is_not_called_with_a_number_that_only_says_it_is_small(paid):
+    guard = Guard(PAY)
+    pay = guard.tool(name="pay")(lambda amount: paid.append(amount) or amount)
+    with pytest.raises(ProtocolViolationError):
+        pay(Small(1000))
     assert paid == []
 
 
