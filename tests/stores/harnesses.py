@@ -78,15 +78,19 @@ class SQLiteHarness(StoreHarness):
     def unreachable(self):
         db = sqlite3.connect(self.path, isolation_level=None)
         db.execute("BEGIN EXCLUSIVE")
-        yield
-        db.close()
+        try:
+            yield
+        finally:
+            db.close()
 
     @contextmanager
     def full(self, store):
         pages = store._db.execute("PRAGMA page_count").fetchone()[0]
         store._db.execute(f"PRAGMA max_page_count = {pages + 500}")
-        yield
-        store._db.execute("PRAGMA max_page_count = 1000000000")
+        try:
+            yield
+        finally:
+            store._db.execute("PRAGMA max_page_count = 1000000000")
 
 
 class PostgresHarness(StoreHarness):
@@ -121,8 +125,10 @@ class PostgresHarness(StoreHarness):
     @contextmanager
     def unreachable(self):
         self.server.stop()
-        yield
-        self.server.start()
+        try:
+            yield
+        finally:
+            self.server.start()
 
     @contextmanager
     def full(self, store):
@@ -130,8 +136,10 @@ class PostgresHarness(StoreHarness):
         with store._using() as db:
             backend = db.info.backend_pid
         self.limit_files(backend, f"{WAL_SEGMENT}:")
-        yield
-        self.limit_files(backend, "unlimited:")
+        try:
+            yield
+        finally:
+            self.limit_files(backend, "unlimited:")
 
     def limit_files(self, backend, limit):
         prlimit = shutil.which("prlimit")
@@ -177,15 +185,19 @@ class RedisHarness(StoreHarness):
     @contextmanager
     def unreachable(self):
         self.server.stop()
-        yield
-        self.server.start()
+        try:
+            yield
+        finally:
+            self.server.start()
 
     @contextmanager
     def full(self, store):  # noqa: ARG002
         with self.client as client:
             client.config_set("maxmemory", client.info("memory")["used_memory"] + 2_000_000)
-            yield
-            client.config_set("maxmemory", 0)
+            try:
+                yield
+            finally:
+                client.config_set("maxmemory", 0)
 
     def restart(self):
         self.server.crash()

@@ -233,6 +233,21 @@ def test_a_server_that_does_not_answer(database):
         assert isinstance(session.send("pay"), Violation)
 
 
+def test_an_interrupt_stays_one_when_the_connection_is_gone(database):
+    with database.open() as store:
+        StoredSession(store, ONCE, "s1").send("note")
+        with store._using() as db:
+            pass
+
+        def judge(_):
+            db.close()
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            store.exchange("s1", None, judge)
+        assert StoredSession(store, ONCE, "s1").send("pay") == Ok()
+
+
 def test_a_worker_that_may_not_make_tables(database):
     """Whoever runs the database has made them."""
     with database.open() as store, store._using() as db:

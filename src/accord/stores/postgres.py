@@ -300,15 +300,14 @@ def _bounded(driver: ModuleType, patience: float) -> type[Connection[Any]]:
 
     def timed(waiting: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
         end = monotonic() + patience
-        wanted = next(waiting)
-        while True:
-            ready = yield wanted
-            if not ready and monotonic() > end:
-                raise driver.OperationalError(f"no answer within {patience:g} seconds")
-            try:
-                wanted = waiting.send(ready)
-            except StopIteration as stop:
-                return stop.value
+        ready = None
+        try:
+            while True:
+                ready = yield waiting.send(ready)
+                if not ready and monotonic() > end:
+                    raise driver.OperationalError(f"no answer within {patience:g} seconds")
+        except StopIteration as stop:
+            return stop.value
 
     class Bounded(driver.Connection):  # type: ignore[misc, name-defined] # known when it is loaded
         def wait(self, gen: Generator[Any, Any, Any], *arguments: Any, **options: Any) -> Any:  # noqa: ANN401

@@ -37,7 +37,8 @@ class Server:
     """
 
     ready = b""
-    stop_signal = signal.SIGTERM
+    stop_signal: signal.Signals = signal.SIGTERM
+    quick_signal: signal.Signals = signal.SIGTERM
 
     def __init__(self, *, flush: bool = True) -> None:
         self.flush = flush
@@ -116,7 +117,7 @@ class Server:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.stop()
+        self.stop(self.quick_signal)  # nobody will look at its data again
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
@@ -151,6 +152,7 @@ class PostgresServer(Server):
 
     ready = b"ready to accept connections"
     stop_signal = signal.SIGINT  # "fast": does not wait for clients
+    quick_signal = signal.SIGQUIT  # "immediate": does not even write down what it has in memory
 
     @classmethod
     def why_not(cls) -> str | None:

@@ -4,6 +4,10 @@
 
 Each answered attempt goes to standard output at once, in one piece, as a line of JSON: key, event, id, verdict. So
 whoever kills the process knows what it had been told. With `attempts` 0 it goes on until it is killed.
+
+    python -m accord.testing.writer --nursery DESCRIPTOR
+
+forks such a process for each task that comes through a socket; see `crew`.
 """
 
 from __future__ import annotations
@@ -11,7 +15,10 @@ from __future__ import annotations
 import json
 import os
 import random
+import socket
 import sys
+import traceback
+from contextlib import suppress
 from importlib import import_module
 from itertools import count
 from threading import Thread
@@ -69,5 +76,57 @@ def main(text: str) -> None:
     store.close()
 
 
+def nurse(descriptor: int) -> None:
+    """Fork a writer for each task, answered by its process id; for such an id that comes back, wait for its end."""
+    for driver in ("psycopg", "redis", "accord.stores.postgres", "accord.stores.redis", "accord.stores.sqlite"):
+        with suppress(ImportError):
+            import_module(driver)
+    with socket.socket(fileno=descriptor) as asked:
+        while text := _next_task(asked):
+            words, descriptors = text
+            if not descriptors:
+                code = os.waitstatus_to_exitcode(os.waitpid(int(words), 0)[1])
+                asked.sendall(f"{code}\n".encode())
+                continue
+            import_module(json.loads(words)["opener"].partition(":")[0])
+            process = os.fork()
+            if process == 0:
+                asked.close()
+                _become(words, descriptors)
+            for each in descriptors:
+                os.close(each)
+            asked.sendall(f"{process}\n".encode())
+
+
+def _next_task(asked: socket.socket) -> tuple[str, list[int]] | None:
+    said, descriptors = b"", []
+    while not said.endswith(b"\n"):
+        more, some, *_ = socket.recv_fds(asked, 1 << 16, 3)
+        if not more:
+            return None
+        said += more
+        descriptors += some
+    return said.decode(), descriptors
+
+
+def _become(words: str, descriptors: list[int]) -> None:
+    """In a child: do the task and end, and nothing else."""
+    code = 1
+    try:
+        for number, each in enumerate(descriptors):
+            os.dup2(each, number)
+            os.close(each)
+        main(words)
+        code = 0
+    except BaseException:  # noqa: BLE001 - whatever it is, it is told
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
+
+
 if __name__ == "__main__":
-    main(sys.argv[1])
+    if sys.argv[1] == "--nursery":
+        nurse(int(sys.argv[2]))
+    else:
+        main(sys.argv[1])

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import threading
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -16,6 +14,7 @@ from accord import Ok
 from accord.stores import StoredSession
 from accord.testing.agreement import check_session, identified
 from accord.testing.conformance.ground import ONE_SHOT, Ground
+from accord.testing.crew import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +29,7 @@ _PROCESSES, _THREADS = 8, 8
 _KINDS = {"Ok": "ok", "Violation": "violation", "Blocked": "blocked"}
 
 
-def start_writer(harness: StoreHarness, name: str, **task: object) -> subprocess.Popen[bytes]:
+def start_writer(harness: StoreHarness, name: str, **task: object) -> Writer:
     """A process that makes attempts; see `accord.testing.writer`."""
     if harness.address is None:
         pytest.skip("processes cannot share a store of this kind")
@@ -39,8 +38,7 @@ def start_writer(harness: StoreHarness, name: str, **task: object) -> subprocess
         "keys": ["s1"], "labels": ["note", "pay", "limited"], "sizes": [0, 10, 2_000], "attempts": 0, "threads": 1,
         **task,
     }  # fmt: skip
-    command = [sys.executable, "-m", "accord.testing.writer", json.dumps(whole)]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return Writer(whole)
 
 
 def all_at_once(work: Callable[[int], None], threads: int) -> None:
@@ -139,13 +137,13 @@ class ConcurrencyTests(Ground):
         task = {"keys": keys, "threads": _THREADS, "attempts": 4, "wait": True}
         crew = [start_writer(harness, f"w{number}", **task) for number in range(_PROCESSES)]
         answers: list[tuple[str, str, str, str]] = []
-        for process in crew:
-            assert process.stdout is not None
-            process.stdout.readline()  # it is ready
+        for writer in crew:
+            writer.output.readline()  # it is ready
+        for writer in crew:
+            writer.go()
         blocked = Counter[str]()
-        told = [process.communicate(b"go\n", timeout=120) for process in _released(crew)]
-        for process, (out, err) in zip(crew, told, strict=True):
-            assert process.returncode == 0, err.decode()
+        for out, err, code in [writer.finish() for writer in crew]:
+            assert code == 0, err.decode()
             for line in out.splitlines():
                 key, event, identity, kind, why = json.loads(line)
                 blocked[why] += kind == "blocked"
@@ -161,9 +159,9 @@ class ConcurrencyTests(Ground):
 
     def test_opened_for_the_first_time_by_many(self, harness: StoreHarness) -> None:
         crew = [start_writer(harness, f"w{number}", attempts=2) for number in range(6)]
-        for process in crew:
-            out, err = process.communicate(timeout=120)
-            assert process.returncode == 0, err.decode()
+        for writer in crew:
+            out, err, code = writer.finish()
+            assert code == 0, err.decode()
             assert len(out.splitlines()) == 3
         with harness.open() as store:
             assert len(check_session(store, accord.compile(ONE_SHOT), "s1")) == 12
@@ -175,18 +173,11 @@ class ConcurrencyTests(Ground):
         session.send("note")
         with harness.open() as other:
             writer = threading.Thread(target=lambda: [session.send("note") for _ in range(60)])
+            looks = 0
             writer.start()
-            while writer.is_alive():
+            while writer.is_alive() or looks < 3:
                 assert other.verify("s1").ok
                 assert [info.fault for info in other.sessions()] == [None]
+                looks += 1
             writer.join()
             assert other.verify("s1").entries == 62
-
-
-def _released(crew: list[subprocess.Popen[bytes]]) -> list[subprocess.Popen[bytes]]:
-    """All of them told to begin, before anybody is waited for."""
-    for process in crew:
-        assert process.stdin is not None
-        process.stdin.write(b"go\n")
-        process.stdin.flush()
-    return crew

@@ -17,9 +17,9 @@ from accord.testing.conformance.concurrency import check_answers, start_writer
 from accord.testing.conformance.ground import ONE_SHOT, Ground
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Callable
 
+    from accord.testing.crew import Writer
     from accord.testing.harness import StoreHarness
 
 __all__ = ["CrashTests"]
@@ -43,8 +43,8 @@ class CrashTests(Ground):
             shared = [f"s{first}", f"t{first}"]
             keys += shared
             crew = [start_writer(harness, f"w{first + n}", keys=shared) for n in range(min(_AT_A_TIME, kills - first))]
-            for process in crew:
-                answers += _killed(process, dice.randint(0, 25))
+            for writer in crew:
+                answers += _killed(writer, dice.randint(0, 25))
             with harness.open() as store:
                 check_answers(store, [answer for answer in answers if answer[0] in shared], shared)
                 for key in shared:  # whoever comes next is not kept waiting
@@ -55,15 +55,12 @@ class CrashTests(Ground):
         tell(f"stores: {kills} writers killed with SIGKILL; {len(answers):,} answered attempts were all there")
 
 
-def _killed(process: subprocess.Popen[bytes], answers: int) -> list[tuple[str, str, str, str]]:
+def _killed(writer: Writer, answers: int) -> list[tuple[str, str, str, str]]:
     """Kill a writer after so many answers; all that it got out."""
-    assert process.stdout is not None
-    assert process.stderr is not None
-    lines = [line for _, line in zip(range(answers + 1), process.stdout, strict=False)]
-    process.kill()
-    with process:  # what it got out before the end counts too
-        lines += process.stdout.readlines()
-        complaint = process.stderr.read()
-    assert process.returncode == -signal.SIGKILL, complaint.decode()
+    lines = [line for _, line in zip(range(answers + 1), writer.output, strict=False)]
+    writer.kill()
+    rest, complaint, code = writer.finish()  # what it got out before the end counts too
+    assert code == -signal.SIGKILL, complaint.decode()
+    lines += rest.splitlines(keepends=True)
     told = [json.loads(line) for line in lines if line.endswith(b"\n")]
     return [(key, event, identity, kind) for key, event, identity, kind, _ in told if key and kind != "blocked"]

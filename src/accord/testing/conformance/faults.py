@@ -142,12 +142,11 @@ class FaultTests(Ground):
         hits = 0
         for number in range(_INTERRUPTS):
             begun, pause = threading.Event(), dice.random() * 0.02
-            answered_before = len(answered)
 
             def work(number: int = number, begun: threading.Event = begun) -> None:
                 session = StoredSession(store, contract, "s1")
                 with suppress(_CancelledError):
-                    for attempt in range(10_000):
+                    for attempt in range(1_000_000):
                         begun.set()
                         if session.send("note", {"id": f"{number}/{attempt}"}) == Ok():
                             answered.append(f"{number}/{attempt}")
@@ -158,13 +157,13 @@ class FaultTests(Ground):
             threading.Event().wait(pause)
             hits += _cancel(thread)
             thread.join(30)
-            assert not thread.is_alive()
-            assert len(answered) >= answered_before
+            assert not thread.is_alive(), "the interrupt was swallowed, or it is stuck"
         kept = identified(check_session(store, contract, "s1"))
         assert all(kept["!note", identity, "ok"] == 1 for identity in answered)
         with harness.open() as other:
             assert session_of(other, ONE_SHOT).send("pay") == Ok(), "a lock was left behind"
         assert hits == _INTERRUPTS
+        assert len(answered) >= _INTERRUPTS // 4
         tell(f"stores: {hits} threads cancelled at random points; {len(answered)} answered attempts were all there")
 
 
