@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bench.data import BINDING
+from bench.guard import GUARDED
 from bench.job import REFUSED, fastest_peer
 from bench.rules import LOOKING
 from bench.slices import LIVE
 
 if TYPE_CHECKING:
+    from bench.guard import GuardCosts
     from bench.results import Results
     from bench.stores import StoreCosts
 
@@ -59,8 +61,14 @@ def judge(results: Results) -> list[Bar]:
         Bar("a fresh monitor takes less than 1,024 bytes", f"{size:.0f} bytes", size < 1024),
         Bar("restoring after 100,000 events takes at most 1.5 x as long as after 10", f"{again:.2f} x", again <= 1.5),
         Bar("a ledger of 1,000,000 entries verifies in less than 60 s", f"{verified:.1f} s", verified < 60),
+        _guard(results.guard),
         *judge_stores(results.stores),
     ]
+
+
+def _guard(costs: GuardCosts) -> Bar:
+    added = costs.added(GUARDED)
+    return Bar("a guard adds less than 15 x an empty method call to the call of a tool", f"{added:.2f} x", added < 15)
 
 
 def judge_stores(costs: StoreCosts) -> list[Bar]:

@@ -14,6 +14,7 @@ import accord
 from bench.compiling import measure_compiling
 from bench.contestants import ACEL, ACEL_VERSION, FLOOR, PEER, PEER_VERSION, load_acel, load_peer
 from bench.data import measure_data
+from bench.guard import measure_guard
 from bench.importing import BARE, measure_importing
 from bench.job import fastest_peer, measure_job
 from bench.ledger import measure_ledger
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bench.compiling import Compiling
+    from bench.guard import GuardCosts
     from bench.ledger import LedgerCosts
     from bench.measure import Timing
     from bench.memory import Memory
@@ -56,6 +58,7 @@ class Results:
     memory: dict[str, Memory]
     restoring: dict[str, dict[int, Restoring]]
     ledger: LedgerCosts
+    guard: GuardCosts
     stores: StoreCosts
 
     @property
@@ -135,6 +138,8 @@ def measure_all(say: Callable[[str], None]) -> Results:
         PEER: PEER_VERSION if peer is not None else None,
         ACEL: ACEL_VERSION if acel is not None else None,
     }
+    say("guard")
+    guard = measure_guard()
     say("stores")
     stores = measure_stores()
     return Results(
@@ -151,6 +156,7 @@ def measure_all(say: Callable[[str], None]) -> Results:
         memory=memory,
         restoring=restoring,
         ledger=ledger,
+        guard=guard,
         stores=stores,
     )
 

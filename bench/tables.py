@@ -20,6 +20,7 @@ from bench.stores import LONG, SHORT
 if TYPE_CHECKING:
     from bench.bars import Bar
     from bench.compiling import Compiling
+    from bench.guard import GuardCosts
     from bench.ledger import LedgerCosts
     from bench.measure import Timing
     from bench.results import Results
@@ -56,6 +57,7 @@ def tables(results: Results, bars: list[Bar]) -> list[Table]:
         _memory(results),
         _restoring(results),
         _ledger(results.ledger),
+        _guard(results.guard),
         stores_table(results.stores),
         _importing(results),
         bars_table(bars),
@@ -257,6 +259,15 @@ def _ledger(ledger: LedgerCosts) -> Table:
         ("", "time", "entries per second"),
         (*verifying, *recording),
         f"An entry takes {ledger.entry_bytes:,.0f} bytes here. How long flushing takes is up to the device.",
+    )
+
+
+def _guard(guard: GuardCosts) -> Table:
+    return Table(
+        "One call of a tool under guard: ns, best (median), and how many empty method calls the guard adds",
+        ("", "ns", "added"),
+        tuple((name, _nanoseconds(timing), _times(guard.added(name))) for name, timing in guard.times.items()),
+        "The tool does nothing. Reserving, starting and settling are three steps, for whoever runs tools itself.",
     )
 
 

@@ -17,7 +17,16 @@ if TYPE_CHECKING:
         UsageError,
         ViolationError,
     )
-    from accord.integrations import LLMResponse, MonitoredClient, ToolCall, ToolMiddleware, ToolResult
+    from accord.integrations import (
+        Decision,
+        Guard,
+        LLMResponse,
+        MonitoredClient,
+        Review,
+        ToolCall,
+        ToolMiddleware,
+        ToolResult,
+    )
     from accord.language import parse
     from accord.ledger import FileSink, Ledger, MemorySink, RecordedMonitor
     from accord.limits import Limits
@@ -51,7 +60,9 @@ _HOME = {
     "Contract": "accord.machine.contract",
     "ContractError": "accord.errors",
     "CorruptSessionError": "accord.errors",
+    "Decision": "accord.integrations",
     "FileSink": "accord.ledger",
+    "Guard": "accord.integrations",
     "InternalError": "accord.errors",
     "LLMResponse": "accord.integrations",
     "Ledger": "accord.ledger",
@@ -65,6 +76,7 @@ _HOME = {
     "ProtocolViolationError": "accord.errors",
     "RecordedMonitor": "accord.ledger",
     "RedisStore": "accord.stores",
+    "Review": "accord.integrations",
     "SQLiteStore": "accord.stores",
     "Store": "accord.stores",
     "StoreError": "accord.errors",
@@ -91,7 +103,9 @@ __all__ = [
     "Contract",
     "ContractError",
     "CorruptSessionError",
+    "Decision",
     "FileSink",
+    "Guard",
     "InternalError",
     "LLMResponse",
     "Ledger",
@@ -105,6 +119,7 @@ __all__ = [
     "ProtocolViolationError",
     "RecordedMonitor",
     "RedisStore",
+    "Review",
     "SQLiteStore",
     "Store",
     "StoreError",

@@ -2,8 +2,8 @@
 
 A case is a file `expected/NAME.txt`: its first line is the command, then comes what it printed, then its exit status.
 Commands run in this folder, so the contracts are `contracts/….accord`, and `ledgers` holds what somebody did to the
-ledger of an example. After a change that is meant to change the output, write the files anew and read the difference
-before it is committed:
+ledger of an example. `env:STORE` is a store in which people are asked, made anew for each case. After a change that is
+meant to change the output, write the files anew and read the difference before it is committed:
 
     ACCORD_UPDATE_GOLDEN=1 .venv/bin/pytest tests/golden && git diff tests/golden
 """
@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from tests.reviews import BEGAN, HOUR, ODD_KEY, fill
 
 from accord.cli.app import app
 
@@ -30,6 +31,8 @@ PAY = """!Pay {"amount": 250, "currency": "EUR"}"""
 
 SUPPORT = "../../examples/support/support.accord"
 TICKET = """'@0 ?Opened {"ticket_id": "t-1"} @600 !AskRefund {"ticket_id": "t-1", "amount": 40}'"""
+
+AT = f"--at {BEGAN + HOUR}"
 
 CASES = {
     "check": "check contracts",
@@ -96,6 +99,17 @@ CASES = {
     "step_slices": f"step {SUPPORT} --at 0",
     "step_data": f"step {PAYMENT}",
     "step_rules": "step contracts/house_rules.accord",
+    "review_list": f"review list env:STORE {AT}",
+    "review_list_all": f"review list env:STORE --all {AT}",
+    "review_list_json": f"review list env:STORE --session order-17 --all --json {AT}",
+    "review_show": f"review show env:STORE order-17 1-ff80254a {AT}",
+    "review_show_decided": f"review show env:STORE order-17 4-43fb7a0d {AT}",
+    "review_show_hostile": f"review show env:STORE {shlex.quote(ODD_KEY)} 1-cf24f143 {AT}",
+    "review_show_stuck": f"review show env:STORE stuck 1-68640b36 {AT}",
+    "review_decide": f"review decide env:STORE order-17 1-ff80254a allow reviews/invoice.accord --by ana {AT}",
+    "review_decide_twice": f"review decide env:STORE order-17 3-234e9d18 allow reviews/invoice.accord --by bob {AT}",
+    "sessions_show_guarded": "sessions show env:STORE busy",
+    "sessions_show_stopped": "sessions show env:STORE stopped",
 }
 TYPED = {
     "step": "1\n!Sorry\nSory\n?No\nundo\nhelp\nclose\nquit\n",
@@ -107,8 +121,17 @@ TYPED = {
 }
 
 
+@pytest.fixture
+def _store(monkeypatch, tmp_path):
+    monkeypatch.setattr("secrets.token_hex", lambda size: "5e" * size)  # ledgers are named by chance
+    fill(tmp_path / "sessions.db")
+    monkeypatch.setenv("STORE", str(tmp_path / "sessions.db"))
+
+
 @pytest.mark.parametrize("name", CASES)
-def test_output(name, monkeypatch):
+def test_output(name, monkeypatch, request):
+    if "env:STORE" in CASES[name]:
+        request.getfixturevalue("_store")
     monkeypatch.chdir(HERE)
     monkeypatch.delenv("FORCE_COLOR", raising=False)
     monkeypatch.setenv("LINES", "40")

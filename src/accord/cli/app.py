@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-COMMANDS = ("check", "fmt", "show", "replay", "step", "verify", "ledger", "sessions", "explain")
+COMMANDS = ("check", "fmt", "show", "replay", "step", "verify", "ledger", "sessions", "review", "explain")
 
 FINDINGS, USAGE, INTERNAL, INTERRUPTED, PIPE_CLOSED = 1, 2, 3, 130, 141
 
@@ -34,46 +34,36 @@ FINDINGS, USAGE, INTERNAL, INTERRUPTED, PIPE_CLOSED = 1, 2, 3, 130, 141
 @contextmanager
 def _errors_as_messages() -> Iterator[None]:
     """Turns every error, foreseen or not, into a message on standard error and an exit status."""
+    from accord.cli.terminal import complain, open_screen, print_diagnostics
+
     try:
         yield
     except ContractError as error:
-        from accord.cli.terminal import open_screen, print_diagnostics
-
         print_diagnostics(open_screen(err=True), error.diagnostics)
         raise Exit(FINDINGS) from None
     except AccordError as error:
-        _complain(str(error))
+        complain(str(error))
         raise Exit(INTERNAL if isinstance(error, InternalError) else USAGE) from None
     except NoArgsIsHelpError:
         raise  # its message is the help page
     except click.ClickException as error:
         context = error.ctx if isinstance(error, click.UsageError) else None
-        _complain(error.format_message(), f"see `{context.command_path} --help`" if context else "")
+        complain(error.format_message(), f"see `{context.command_path} --help`" if context else "")
         raise Exit(error.exit_code) from None
     except KeyboardInterrupt:
         raise Exit(INTERRUPTED) from None
     except BrokenPipeError:
         raise Exit(PIPE_CLOSED) from None
     except OSError as error:
-        _complain(f"cannot read or write: {error.strerror or error}")
+        complain(f"cannot read or write: {error.strerror or error}")
         raise Exit(USAGE) from None
     except (Exit, click.Abort):
         raise
     except Exception as error:
-        _complain(str(InternalError(f"{type(error).__name__}: {error}")), "set ACCORD_TRACEBACK=1 to see where")
+        complain(str(InternalError(f"{type(error).__name__}: {error}")), "set ACCORD_TRACEBACK=1 to see where")
         if os.environ.get("ACCORD_TRACEBACK"):
             raise
         raise Exit(INTERNAL) from None
-
-
-def _complain(message: str, hint: str = "") -> None:
-    from accord.cli.terminal import open_screen
-    from accord.diagnostics.visible import visible
-
-    screen = open_screen(err=True)
-    screen.print(f"{screen.paint('error', 'error')}: {visible(message)}")
-    if hint:
-        screen.print(screen.paint("faint", hint))
 
 
 class _LazyGroup(rich_click.RichGroup):
@@ -114,4 +104,4 @@ class _LazyGroup(rich_click.RichGroup):
 )
 @rich_click.version_option(__version__, message="%(prog)s %(version)s")
 def app() -> None:
-    """The contract layer for LLM agents: check, format, draw and try out contracts, look at ledgers and sessions."""
+    """The contract layer for LLM agents: check and try out contracts, look at ledgers and sessions, decide."""

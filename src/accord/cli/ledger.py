@@ -49,7 +49,7 @@ def show(
     from accord.cli.ledger_lines import entry_object, entry_text
     from accord.cli.terminal import open_screen
     from accord.ledger.chain import BadEntryError, Walk, walk
-    from accord.ledger.entries import AttemptEntry, show_entry
+    from accord.ledger.entries import AttemptEntry, NoteEntry, show_entry
     from accord.ledger.reading import lines_as_they_come
 
     walking = Walk(read_key(key_file, key_env), just_looking=True)
@@ -60,7 +60,9 @@ def show(
         try:
             for sound in walk(lines_as_they_come(stream), walking):
                 entry = show_entry(sound.body)
-                of_session = session is None or (isinstance(entry, AttemptEntry) and entry.session == session)
+                of_session = session is None or (
+                    isinstance(entry, AttemptEntry | NoteEntry) and entry.session == session
+                )
                 if entry.seq >= start and of_session:
                     screen.print(entry_object(sound) if as_json else entry_text(screen, entry))
                     if isinstance(entry, AttemptEntry):

@@ -12,7 +12,7 @@ import msgspec
 
 from accord.cli.verdict_lines import json_text
 from accord.diagnostics.visible import clip, display_width
-from accord.ledger.entries import AttemptEntry, BeginEntry
+from accord.ledger.entries import AttemptEntry, BeginEntry, NoteEntry
 
 if TYPE_CHECKING:
     from accord.cli.terminal import Screen, Style
@@ -51,10 +51,15 @@ def entry_text(screen: Screen, entry: Entry) -> str:
         rest = f", version {entry.version}, {'with' if entry.keyed else 'without'} a key"
         name = clip(entry.id, max(width - _NUMBER - len("  ledger ") - len(rest), _LEAST))
         return f"{number}  {screen.paint('strong', f'ledger {name}')}{rest}"
+    session_width = 16 if width >= _NARROW else 8
+    if isinstance(entry, NoteEntry):
+        session = screen.paint("faint", _padded(_text(entry.session, session_width), session_width))
+        what = clip(entry.what, _LONGEST_WORD)
+        room = max(width - _NUMBER - 2 - session_width - 2 - display_width(what) - 1, _LEAST)
+        return f"{number}  {session}  {screen.paint('strong', what)} {json_text(entry.detail, room)}"
     if not isinstance(entry, AttemptEntry):
         told = f"a crash had left {entry.bytes:,} bytes of a line; they were cut off"
         return f"{number}  {screen.paint('warning', told)}"
-    session_width = 16 if width >= _NARROW else 8
     event_width = max(width - _NUMBER - 2 - session_width - 2 - 2 - _VERDICT, _LEAST)
     event = _event(entry, event_width)
     name, style = VERDICTS[entry.verdict]

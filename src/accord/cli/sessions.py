@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,14 +11,14 @@ import rich_click as click
 from click.exceptions import Exit
 
 from accord.cli.ledger_files import key_options
+from accord.cli.store_access import check_contract, find_session, json_option, open_at
 from accord.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from accord.cli.terminal import Screen, Style
+    from accord.integrations.guard.reading import GuardedSession
     from accord.ledger.chain import Verification
-    from accord.stores import SessionInfo, Store
+    from accord.stores import SessionInfo
 
 __all__ = ["command"]
 
@@ -36,16 +36,12 @@ def command() -> None:
     """
 
 
-def _json_option(function: Callable[..., None]) -> Callable[..., None]:
-    return click.option("--json", "as_json", is_flag=True, help="print JSON")(function)
-
-
 @command.command("list")
 @click.argument("store")
 @click.option("--status", metavar="STATUS", help="only these: running, complete, violated, incomplete, expired, …")
 @click.option("--contract", metavar="FILE", type=click.Path(path_type=Path), help="only those of this contract")
 @key_options
-@_json_option
+@json_option
 def list_sessions(
     store: str,
     status: str | None,
@@ -69,7 +65,7 @@ def list_sessions(
     if status is not None and status not in known:
         raise UsageError(f"a status is one of {', '.join(known)}; got `{status}`")
     digest = None if contract is None else load_contract(contract).digest
-    with _open(store, key_file, key_env) as opened:
+    with open_at(store, key_file, key_env) as opened:
         infos = sorted(opened.sessions(contract=digest, status=status), key=lambda info: info.key)  # type: ignore[arg-type]
     screen = open_screen()
     bad = sum(info.fault is not None for info in infos)
@@ -87,26 +83,35 @@ def list_sessions(
 @click.argument("key")
 @click.option("--all", "everything", is_flag=True, help=f"show all attempts, not the last {_ENTRIES_SHOWN} alone")
 @key_options
-@_json_option
+@json_option
 def show(store: str, key: str, key_file: str | None, key_env: str | None, *, everything: bool, as_json: bool) -> None:
     """Show a session, verify its ledger, and show what was tried in it.
+
+    Of a session under a guard it also tells which calls have not returned, what people are asked, and why it is
+    stopped if it is.
 
     Exit status: 0 all is sound · 1 the session or its ledger is corrupted · 2 wrong usage.
     """
     from accord.cli.terminal import open_screen
+    from accord.integrations.guard.reading import guarded_session
 
     screen = open_screen()
-    with _open(store, key_file, key_env) as opened:
-        info = _find(opened, key)
+    with open_at(store, key_file, key_env) as opened:
+        info = find_session(opened, key)
+        guarded = guarded_session(opened, key) if info.fault is None else None
         living = info.fault is None and info.status != "expired"
         result = opened.verify(key) if living else None
         lines = list(opened.ledger(key)) if living and result is not None and result.ok else []
     first = 0 if everything else max(len(lines) - _ENTRIES_SHOWN, 0)
     if as_json:
-        _show_json(screen, info, result, lines[first:])
+        _show_json(screen, info, guarded, result, lines[first:])
     else:
-        _show_text(screen, info, result, lines[first:], hidden=first)
-    if info.fault is not None or (result is not None and not result.ok):
+        _show_text(screen, info, guarded, result, lines[first:], hidden=first)
+    if (
+        info.fault is not None
+        or (guarded is not None and guarded.fault is not None)
+        or (result is not None and not result.ok)
+    ):
         raise Exit(1)
 
 
@@ -116,7 +121,7 @@ def show(store: str, key: str, key_file: str | None, key_env: str | None, *, eve
 @click.argument("contract", type=click.Path(path_type=Path))
 @click.option("--at", metavar="SECONDS", type=float, help="what time it is, where the session needs it")
 @key_options
-@_json_option
+@json_option
 def close(
     store: str,
     key: str,
@@ -129,26 +134,32 @@ def close(
 ) -> None:
     """Close a session: nothing more will come. It is final.
 
-    CONTRACT is the file of the contract that the session was begun under.
+    CONTRACT is the file of the contract that the session was begun under. A session under a guard is closed by one;
+    calls that have not returned keep it open.
 
     Exit status: 0 closed, and nothing was owed · 1 something was owed, or it could not be closed · 2 wrong usage.
     """
     from accord.cli.terminal import open_screen
     from accord.diagnostics.visible import visible
+    from accord.integrations.guard import Guard
+    from accord.integrations.guard.reading import guarded_session
     from accord.machine.contract import load_contract
     from accord.monitor.verdicts import Ok
     from accord.stores import StoredSession
 
     compiled = load_contract(contract)
     screen = open_screen()
-    with _open(store, key_file, key_env) as opened:
-        info = _find(opened, key)
-        if info.fault is not None:
-            raise UsageError(info.fault)
-        if info.contract != compiled.digest:
-            raise UsageError(f"session `{key}` belongs to another contract: it was begun under {info.contract[:19]}…")
-        session = StoredSession(opened, compiled, key, protocol=info.protocol, mode=info.mode or "refuse")
-        verdict = session.close(at=at)
+    with open_at(store, key_file, key_env) as opened:
+        info = find_session(opened, key)
+        check_contract(info, compiled)
+        session: StoredSession | Guard
+        if guarded_session(opened, key) is None:
+            session = StoredSession(opened, compiled, key, protocol=info.protocol, mode=info.mode or "refuse")
+            verdict = session.close(at=at)
+        else:
+            clock = None if at is None else lambda: at
+            session = Guard(compiled, store=opened, key=key, protocol=info.protocol, clock=clock)
+            verdict = session.close()
         status = session.status
     fine = isinstance(verdict, Ok)
     said = "" if isinstance(verdict, Ok) else verdict.explain()
@@ -172,32 +183,13 @@ def export(store: str, key: str, file: Path, key_file: str | None, key_env: str 
     """
     from accord.cli.terminal import open_screen
 
-    with _open(store, key_file, key_env) as opened:
-        _find(opened, key)
+    with open_at(store, key_file, key_env) as opened:
+        find_session(opened, key)
         try:
             head = opened.export(key, file)
         except FileExistsError:
             raise UsageError(f"{file} is there already; it is not overwritten") from None
     open_screen().print(f"head {head}")
-
-
-def _open(address: str, key_file: str | None, key_env: str | None) -> Store:
-    from accord.cli.ledger_files import read_key
-    from accord.stores import open_store
-
-    if address.startswith("env:"):
-        name = address.removeprefix("env:")
-        address = os.environ.get(name, "")
-        if not address:
-            raise UsageError(f"the environment variable `{name}` is not set or empty")
-    return open_store(address, secret=read_key(key_file, key_env), create=False)
-
-
-def _find(store: Store, key: str) -> SessionInfo:
-    info = store.session(key)
-    if info is None:
-        raise UsageError(f"there is no session `{key}`")
-    return info
 
 
 def _object(info: SessionInfo) -> dict[str, object]:
@@ -220,7 +212,13 @@ def _line(screen: Screen, info: SessionInfo) -> str:
 
 
 def _show_text(
-    screen: Screen, info: SessionInfo, result: Verification | None, lines: list[bytes], *, hidden: int
+    screen: Screen,
+    info: SessionInfo,
+    guarded: GuardedSession | None,
+    result: Verification | None,
+    lines: list[bytes],
+    *,
+    hidden: int,
 ) -> None:
     from accord.cli.ledger_lines import entry_text
     from accord.diagnostics.visible import clip, visible
@@ -243,6 +241,8 @@ def _show_text(
     for name, value in facts:
         if value:
             screen.print(f"{screen.paint('faint', f'{name:<9}')} {value}")
+    if guarded is not None:
+        _show_guard(screen, guarded)
     if result is None:
         screen.print("its ledger is gone; the head says which it was")
     elif result.finding is not None:
@@ -255,10 +255,31 @@ def _show_text(
         screen.print(entry_text(screen, show_entry(line[len(OPENING) : -FRAMED])))
 
 
-def _show_json(screen: Screen, info: SessionInfo, result: Verification | None, lines: list[bytes]) -> None:
+def _show_guard(screen: Screen, guarded: GuardedSession) -> None:
+    from accord.cli.review_lines import guard_facts
+    from accord.diagnostics.visible import visible
+
+    if guarded.fault is not None:
+        screen.print(screen.paint("error", visible(guarded.fault)))
+    for line in guard_facts(screen, guarded, time.time()):
+        screen.print(line)
+
+
+def _show_json(
+    screen: Screen,
+    info: SessionInfo,
+    guarded: GuardedSession | None,
+    result: Verification | None,
+    lines: list[bytes],
+) -> None:
     from accord.cli.ledger_files import finding_object
+    from accord.cli.review_lines import guard_object
 
     shown = _object(info)
+    if guarded is not None and guarded.fault is None:
+        shown["guard"] = guard_object(guarded, time.time())
+    elif guarded is not None:
+        shown["fault"] = guarded.fault
     if result is not None:
         finding = None if result.finding is None else finding_object(result.finding)
         shown["ledger"] = {"ok": result.ok, "entries": result.entries, "finding": finding}

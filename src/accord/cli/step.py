@@ -7,9 +7,6 @@ no terminal it does the same line by line until the end, so that a walk can be s
 from __future__ import annotations
 
 import shutil
-import sys
-from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,17 +49,17 @@ def command(contract: Path, protocol: str | None, mode: Mode, at: Time | None) -
     Exit status: 0 left · 1 the contract has errors · 2 wrong usage.
     """
     from accord.cli.stepper import Stepper, respond
-    from accord.cli.terminal import open_screen
+    from accord.cli.terminal import is_live, open_screen, read_live
     from accord.machine.contract import compile_contract
     from accord.monitor.step import begin
 
     compiled = compile_contract(contract)
     screen = open_screen()
-    live = sys.stdin.isatty() and sys.stdout.isatty()
+    live = is_live()
     stepper = Stepper(begin(compiled, protocol, at), mode)
     message = screen.paint("faint", "type a number, an event such as !Ask, or `help`")
     _show(screen, compiled, stepper, message, live=live)
-    read = _read_live if live else _reader(screen)
+    read = read_live if live else _reader(screen)
     while (line := read(stepper.prompt)) is not None:
         answer = respond(stepper, line)
         if answer.leave:
@@ -79,17 +76,6 @@ def command(contract: Path, protocol: str | None, mode: Mode, at: Time | None) -
 def _broken(screen: Screen, text: str) -> list[str]:
     """The text in lines, so that each can be painted alone; the lines of the help keep their columns."""
     return [text] if screen.width is None or len(text) <= screen.width else screen.prose(text).splitlines()
-
-
-def _read_live(prompt: str) -> str | None:
-    """The next line that is typed."""
-    with suppress(ImportError):
-        import_module("readline")  # being loaded is enough for `input` to edit lines and remember them
-    try:
-        return input(prompt)
-    except EOFError:
-        click.echo()
-        return None
 
 
 def _reader(screen: Screen) -> Callable[[str], str | None]:

@@ -12,7 +12,9 @@ import os
 import shutil
 import sys
 import textwrap
+from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
 import click
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
     from accord.diagnostics import Diagnostic
 
-__all__ = ["Screen", "Style", "open_input", "open_screen", "print_diagnostics"]
+__all__ = ["Screen", "Style", "complain", "is_live", "open_input", "open_screen", "print_diagnostics", "read_live"]
 
 Style = Literal["good", "error", "warning", "strong", "faint"]
 
@@ -92,3 +94,29 @@ def print_diagnostics(screen: Screen, diagnostics: Iterable[Diagnostic]) -> None
     from accord.diagnostics.text import render_all
 
     screen.print(render_all(diagnostics, colour=screen.colour))
+
+
+def complain(message: str, hint: str = "") -> None:
+    """What went wrong, on standard error."""
+    from accord.diagnostics.visible import visible
+
+    screen = open_screen(err=True)
+    screen.print(f"{screen.paint('error', 'error')}: {visible(message)}")
+    if hint:
+        screen.print(screen.paint("faint", hint))
+
+
+def is_live() -> bool:
+    """Whether somebody can be asked: a person sees what is printed and types what is read."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def read_live(prompt: str) -> str | None:
+    """The next line that is typed; `None` at the end."""
+    with suppress(ImportError):
+        import_module("readline")  # being loaded is enough for `input` to edit lines and remember them
+    try:
+        return input(prompt)
+    except EOFError:
+        click.echo()
+        return None

@@ -10,12 +10,16 @@ from __future__ import annotations
 from accord.integrations.anthropic import adapt_message
 from accord.integrations.client import MonitoredClient
 from accord.integrations.exchange import LLMResponse, ToolCall, ToolResult
+from accord.integrations.guard import Decision, Guard, Review
 from accord.integrations.middleware import ToolMiddleware
 from accord.integrations.openai import adapt_chat_completion, adapt_response
 
 __all__ = [
+    "Decision",
+    "Guard",
     "LLMResponse",
     "MonitoredClient",
+    "Review",
     "ToolCall",
     "ToolMiddleware",
     "ToolResult",

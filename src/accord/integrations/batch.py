@@ -83,22 +83,22 @@ class Claim:
 # -- looking ----------------------------------------------------------------------------------------------------------
 
 
-def look_at(calls: Iterable[ToolCall], tools: Mapping[str, Tool]) -> list[Claim]:
-    """The calls, each with its tool and arguments, or with what is wrong with it."""
+def look_at(calls: Iterable[ToolCall], tools: Mapping[str, Tool] | None) -> list[Claim]:
+    """The calls, each with its tool and arguments, or with what is wrong with it; without `tools`, any name is one."""
     calls = list(calls)
     seen = Counter(call.id for call in calls if isinstance(call.id, str))
     return [_look_at_one(call, tools, seen) for call in calls]
 
 
-def _look_at_one(call: ToolCall, tools: Mapping[str, Tool], seen: Counter[str]) -> Claim:
+def _look_at_one(call: ToolCall, tools: Mapping[str, Tool] | None, seen: Counter[str]) -> Claim:
     if not isinstance(call.name, str) or not call.name:
         return Claim(call, fault="a tool is called by its name, and there is none")
     if call.id is not None and not isinstance(call.id, str):
         return Claim(call, fault=f"the id of a call is a text, got `{type(call.id).__name__}`")
     if call.id and seen[call.id] > 1:
         return Claim(call, fault=f"several calls have the id {list_words([call.id])}, so none of them was run")
-    tool = tools.get(call.name)
-    if tool is None:
+    tool = None if tools is None else tools.get(call.name)
+    if tool is None and tools is not None:
         known = list_words(sorted(tools)) or "nothing"
         return Claim(call, fault=f"there is no tool {list_words([call.name])}; there is {known}")
     try:

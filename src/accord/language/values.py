@@ -72,9 +72,10 @@ def _freeze(value: object, depth: int, room: list[int]) -> Frozen:
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, int):
-        return int(value)
+        return int.__index__(value)  # what it is, whatever its class says that it is
     if isinstance(value, float):
-        return float(value) if value == value else float("nan")  # noqa: PLR0124 - NaN is unlike itself
+        number = float.__float__(value)
+        return number if number == number else float("nan")  # noqa: PLR0124 - NaN is unlike itself
     if isinstance(value, list | tuple):
         return ("list", tuple([_freeze(item, depth - 1, room) for item in value]))
     if isinstance(value, Mapping):

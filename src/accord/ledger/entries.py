@@ -4,8 +4,9 @@ A line is `{"entry":BODY,"hash":"H"}` and a line feed. BODY is canonical JSON; H
 BODY (its HMAC-SHA256 in a ledger with a key), in lower-case hexadecimal. BODY names its number, `seq`, and the hash of
 the entry before it, `prev`. So every byte of a file is either hashed or fixed.
 
-Three acts are recorded: `begin` is the first entry of each ledger and says what it is; `attempt` is what somebody tried
-and what was answered; `mend` says that a piece of a line, left by a crash, was cut off before it.
+Four acts are recorded: `begin` is the first entry of each ledger and says what it is; `attempt` is what somebody tried
+and what was answered; `note` is what else happened to a session; `mend` says that a piece of a line, left by a crash,
+was cut off before it.
 
 A field that has nothing to say is left out. INVARIANT: the fields of each act stand in canonical order, so that what
 msgspec writes of them is canonical as far as these fields go.
@@ -42,6 +43,7 @@ __all__ = [
     "BeginEntry",
     "Entry",
     "MendEntry",
+    "NoteEntry",
     "begin_fields",
     "check_key",
     "ending",
@@ -49,6 +51,7 @@ __all__ = [
     "frame",
     "is_canonical",
     "mend_fields",
+    "note_fields",
     "read_entry",
     "seal",
     "show_entry",
@@ -122,7 +125,19 @@ class MendEntry(_Act, tag="mend", frozen=True, kw_only=True):
     sha256: _Hash
 
 
-Entry = BeginEntry | AttemptEntry | MendEntry
+class NoteEntry(_Act, tag="note", frozen=True, kw_only=True):
+    """Something that happened to a session beside attempts: a call failed and was taken back, a person decided."""
+
+    contract: Annotated[str, msgspec.Meta(min_length=71, max_length=71)]
+    detail: _Marked
+    prev: _Hash
+    protocol: _Text | None = None
+    seq: _Count
+    session: _Text
+    what: str
+
+
+Entry = BeginEntry | AttemptEntry | MendEntry | NoteEntry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +172,17 @@ def begin_fields(identity: str, *, keyed: bool) -> dict[str, Json]:
 def mend_fields(piece: bytes) -> dict[str, Json]:
     """The entry that says that a piece was cut off, without its place in the chain."""
     return {"act": "mend", "bytes": len(piece), "sha256": hashlib.sha256(piece).hexdigest()}
+
+
+def note_fields(
+    session: str, contract: str, protocol: str | None, what: str, detail: dict[str, object]
+) -> dict[str, Json]:
+    """What else happened to a session, without its place in the chain."""
+    fields: dict[str, Json] = {"act": "note", "contract": contract, "what": what, "detail": represent(detail)}
+    fields["session"] = represent(session)
+    if protocol is not None:
+        fields["protocol"] = represent(protocol)
+    return fields
 
 
 _FIELDS = tuple(name for name in Attempt.__slots__ if name not in {"contract", "verdict"})
@@ -234,6 +260,8 @@ def read_entry(body: bytes) -> Entry:
         _check_defaults(entry, body)
     if type(entry) is AttemptEntry:
         _check_marks(entry)
+    if type(entry) is NoteEntry:
+        _check_texts(entry.protocol, entry.session)
     return entry
 
 
@@ -264,6 +292,10 @@ def _check_marks(entry: AttemptEntry) -> None:
         raise ValueError("`at` is neither a number nor a text")
     e = entry
     listed = e.expected if type(e.expected) is list else ()
-    for value in e.at, e.by, e.clause, e.event, e.expected, e.explanation, e.protocol, e.session, *listed:
+    _check_texts(e.at, e.by, e.clause, e.event, e.expected, e.explanation, e.protocol, e.session, *listed)
+
+
+def _check_texts(*values: object) -> None:
+    for value in values:
         if type(value) is dict and type(value.get(MARK)) is not str:
             raise ValueError(f"an object stands where a text belongs, and it is no mark with `{MARK}`")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from accord.machine.stages import Options, Stage
     from accord.monitor.verdicts import Verdict
 
-__all__ = ["CarefulMonitor"]
+__all__ = ["CarefulMonitor", "choose"]
 
 
 @atomic("send", "receive")
@@ -45,7 +45,7 @@ class CarefulMonitor(Monitor):
                 held: Any = self._held  # registers: a session with several possibilities has no links
                 taken = held if check is None else check(payload, None, held)
                 if others:
-                    taken, after = _choose(taken, after, others, payload, held)
+                    taken, after = choose(taken, after, others, payload, held)
             except Exception:  # noqa: BLE001 - not met before, no payload, or broken: told on the slow path
                 return self._attempt("!", label, payload, None, None, None)
             if taken is not None and self._at is place and self._held is held: self._trace += word; self._at = after; self._held = taken; return OK  # fmt: skip  # noqa: E501, E701, E702
@@ -67,14 +67,14 @@ class CarefulMonitor(Monitor):
                 held: Any = self._held
                 taken = held if check is None else check(payload, None, held)
                 if others:
-                    taken, after = _choose(taken, after, others, payload, held)
+                    taken, after = choose(taken, after, others, payload, held)
             except Exception:  # noqa: BLE001 - as above
                 return self._attempt("?", label, payload, None, None, None)
             if taken is not None and self._at is place and self._held is held: self._trace += word; self._at = after; self._held = taken; return OK  # fmt: skip  # noqa: E501, E701, E702
         return self._attempt("?", label, payload, sender, by, at)
 
 
-def _choose(
+def choose(
     taken: Registers | None, after: Stage, others: Options, payload: Mapping[str, object] | None, held: Registers
 ) -> tuple[Registers | None, Stage]:
     """The one option that takes the payload, the first being known; none if there is not exactly one."""

@@ -69,6 +69,7 @@ class _Stated:
     role: str | None
     state: int | str | None
     explanation: str
+    reasons: tuple[str, ...] = ()
 
 
 _Facts: TypeAlias = "_Stated | Refusal"
@@ -147,6 +148,11 @@ class Violation:
         """Where the session stood."""
         return self._facts.state
 
+    @property
+    def about_data(self) -> bool:
+        """Whether the step was open and what it carried was refused."""
+        return bool(self._facts.reasons)
+
     def __repr__(self) -> str:
         return f"Violation(expected={self.expected!r}, got={self.got!r})"
 
@@ -161,7 +167,14 @@ class Violation:
     def __reduce__(self) -> tuple[object, ...]:
         facts = self._facts
         stated = _Stated(
-            facts.expected, facts.got, facts.contract, facts.clause, facts.role, facts.state, facts.explanation
+            facts.expected,
+            facts.got,
+            facts.contract,
+            facts.clause,
+            facts.role,
+            facts.state,
+            facts.explanation,
+            facts.reasons,
         )
         return Violation.of, (stated, self.position)
 

@@ -22,7 +22,7 @@ from accord.machine.stages import Stage
 from accord.monitor import snapshot as snapshots
 from accord.monitor.step import Situation, begin, status
 from accord.monitor.verdicts import OK, Blocked
-from accord.stores.record import EXPIRED, Record, read, write
+from accord.stores.record import EXPIRED, NOTHING, Record, read, write
 from accord.stores.store import Change
 
 if TYPE_CHECKING:
@@ -106,6 +106,8 @@ def _check_same(identity: Identity, record: Record) -> None:
             f"session `{identity.key}` belongs to another contract: it was begun under {record.contract[:19]}…, "
             f"this one is {identity.contract.digest[:19]}…"
         )
+    if record.guard != NOTHING:
+        raise UsageError(f"session `{identity.key}` is under a guard, which knows more of it; use `Guard`")
     for what, kept, wanted in (
         ("protocol", record.protocol, identity.protocol),
         ("mode", record.mode, identity.mode),

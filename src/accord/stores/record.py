@@ -67,7 +67,10 @@ _Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What is sealed: `session` is what the monitor describes, `head` the hash of the ledger's last entry."""
+    """What is sealed: `session` is what the monitor describes, `head` the hash of the ledger's last entry.
+
+    `guard` is what a guard keeps beside its session, `null` if there is none.
+    """
 
     format: str = FORMAT
     form: int = VERSION
@@ -81,6 +84,7 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     events: _Count
     expires: int | float | None
     session: msgspec.Raw
+    guard: msgspec.Raw = NOTHING
 
 
 # Made once, while the module is imported: making them is not safe when several threads do it at the same time.

@@ -186,6 +186,11 @@ class StoredSession:
         return EXPIRED if situation is None else status(situation)
 
     @property
+    def situation(self) -> Situation:
+        """Where the session stands and what it holds, as one immutable value."""
+        return self._living(self._look())
+
+    @property
     def version(self) -> int:
         """The number of the last entry of the session's ledger; 0 if it has not begun."""
         row = self._look().row

@@ -275,4 +275,4 @@ class Store(ABC):
 def _ended(record: Record) -> Record:
     from msgspec.structs import replace  # noqa: PLC0415 - rarely needed
 
-    return replace(record, status=EXPIRED, session=NOTHING, expires=None)
+    return replace(record, status=EXPIRED, session=NOTHING, guard=NOTHING, expires=None)

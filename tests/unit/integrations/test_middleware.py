@@ -84,7 +84,7 @@ def test_arguments_and_results_reach_clauses_and_rules():
 
 
 def test_a_result_that_is_no_mapping_stands_in_result():
-    tools, _, _ = made('protocol P = ?search.!search(result == ["Rome"], error == null).end')
+    tools, _, _ = made('protocol P = ?search.!search(text == "[\\"Rome\\"]", error == null).end')
     assert tools.execute(ToolCall("search", {"text": "Rome"})).result == ["Rome"]
 
 

@@ -1,0 +1,136 @@
+"""What a guard keeps beside its session, as JSON and back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+from msgspec.structs import astuple
+
+from accord.errors import UsageError
+from accord.integrations.guard.state import Desk, Done, Firm, Out, Passing, Review, ReviewState, State
+from accord.machine.events import Event
+
+if TYPE_CHECKING:
+    from accord.integrations.guard.state import Logged, Step
+    from accord.monitor.step import Situation
+
+__all__ = ["read", "read_beside", "write"]
+
+
+_Time = int | float | None
+_Event = tuple[Literal["!", "?"], str, str | None, dict[str, Any], str | None, _Time]
+
+
+class _Review(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """A `Review`, field by field."""
+
+    number: int
+    name: str
+    label: str
+    payload: dict[str, Any]
+    digest: str
+    gate: str | None
+    opened: _Time
+    expires: _Time
+    state: ReviewState
+    by: str | None
+    reason: str | None
+    decided: _Time
+    modified: dict[str, Any] | None
+
+
+class _Out(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    ticket: str
+    name: str
+    digest: str
+    events: list[_Event]
+    started: bool
+    kept: bool
+    reviews: tuple[int, ...] = ()
+
+
+class _Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """`log` has a list for a step that is firm and an object for a call that is out."""
+
+    log: tuple[list[Any] | _Out, ...] = ()
+    done: tuple[tuple[str, str], ...] = ()
+    refusals: tuple[tuple[str, int], ...] = ()
+    reviews: tuple[_Review, ...] = ()
+    stopped: str | None = None
+    numbered: int = 0
+    now: _Time = None
+
+
+# Made once, while the module is imported: making them is not safe when several threads do it at the same time.
+_DECODER = msgspec.json.Decoder(_Kept)
+_ENCODER = msgspec.json.Encoder()
+
+
+def write(state: State) -> msgspec.Raw:
+    """Everything but the session itself."""
+    desk = state.desk
+    kept = _Kept(
+        tuple([_write_logged(logged) for logged in state.log]),
+        desk.done,
+        desk.refusals,
+        tuple([_Review(*_plainly(review)) for review in desk.reviews]),
+        desk.stopped,
+        desk.numbered,
+        desk.now,
+    )
+    return msgspec.Raw(_ENCODER.encode(kept))
+
+
+def read(data: bytes, settled: Situation) -> State:
+    """The state of a guard whose session stands there; `UsageError` if that is none."""
+    return State(settled, *read_beside(data))
+
+
+def read_beside(data: bytes) -> tuple[tuple[Logged, ...], Desk]:
+    """What a guard keeps beside its session, which can be read without the contract; `UsageError` as above."""
+    try:
+        kept = _DECODER.decode(data)
+        log = tuple([_read_logged(logged) for logged in kept.log])
+    except (msgspec.MsgspecError, RecursionError, UnicodeError, ValueError, TypeError) as error:
+        raise UsageError(f"what the guard has kept is damaged: {error}") from None
+    done = tuple([Done(*pair) for pair in kept.done])
+    reviews = tuple([Review(*astuple(review)) for review in kept.reviews])
+    return log, Desk(done, kept.refusals, reviews, kept.stopped, kept.numbered, kept.now)
+
+
+def _plainly(review: Review) -> Any:  # noqa: ANN401 - the same values, with dictionaries that msgspec knows
+    modified = None if review.modified is None else dict(review.modified)
+    return review._replace(payload=dict(review.payload), modified=modified)
+
+
+def _write_logged(logged: Logged) -> list[Any] | _Out:
+    if isinstance(logged, Firm):
+        return _write_step(logged.step)
+    events = [_write_event(event) for event in logged.events]
+    return _Out(logged.ticket, logged.name, logged.digest, events, logged.started, logged.kept, logged.reviews)
+
+
+def _write_step(step: Step) -> list[Any]:
+    if isinstance(step, Passing):
+        return [step.at]
+    return list(_write_event(step))
+
+
+def _write_event(event: Event) -> _Event:
+    return event.direction, event.label, event.partner, dict(event.payload), event.by, event.at
+
+
+def _read_logged(logged: list[Any] | _Out) -> Logged:
+    if isinstance(logged, list):
+        return Firm(_read_step(logged))
+    events = tuple([Event(*event) for event in logged.events])
+    if not events:
+        raise ValueError("a call without an event")
+    return Out(logged.ticket, logged.name, logged.digest, events, logged.started, logged.kept, logged.reviews)
+
+
+def _read_step(values: list[Any]) -> Step:
+    if len(values) == 1 and isinstance(values[0], int | float):
+        return Passing(values[0])
+    return Event(*msgspec.convert(values, _Event))

@@ -1,0 +1,466 @@
+"""`Guard`: the one thing between an agent and its tools.
+
+A guard has a contract, a session, and a place where that session lives. Every call of a tool is reserved before it runs
+and settled or taken back afterwards. The deciding is done by pure functions (`reserving`, `reviewing`); keeping what
+they decide is the home's (`homes`). This file is what a program uses, and the order in which things happen.
+
+INVARIANT: a tool runs only after a decision that admits it has been kept. Whatever goes wrong before that is a no.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import partial, wraps
+from inspect import iscoroutinefunction
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+
+from accord.errors import UsageError
+from accord.integrations.exchange import ToolCall, ToolResult
+from accord.integrations.guard import reserving, reviewing, words
+from accord.integrations.guard.decisions import Change, Decision, Noted, Remark
+from accord.integrations.guard.homes import MemoryHome, StoreHome
+from accord.integrations.guard.lane import take_lane
+from accord.integrations.guard.looking import GuardedTool, as_calls, look_at
+from accord.integrations.guard.observing import Observer, Observers, Watched
+from accord.integrations.guard.plain import is_text
+from accord.integrations.guard.policy import Policy, gates_of, listens_for
+from accord.integrations.guard.running import run, run_function
+from accord.integrations.guard.session import LiveSession
+from accord.integrations.guard.state import Out
+from accord.integrations.guard.visible import may_be_called
+from accord.integrations.guard.worlds import worlds
+from accord.language.labels import normalise
+from accord.ledger.attempts import Given
+from accord.machine.contract import Contract, compile_contract
+from accord.monitor.events import make_event, make_time
+from accord.monitor.step import close, is_over, status
+from accord.monitor.verdicts import CLOSING, OK, TICKING, Blocked
+from accord.stores.record import check_name
+from accord.stores.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from accord.integrations.guard.homes import Home
+    from accord.integrations.guard.policy import Escalation
+    from accord.integrations.guard.session import OnViolation
+    from accord.integrations.guard.state import Review, State
+    from accord.machine.clocks import Time
+    from accord.monitor import Verdict
+    from accord.monitor.step import Status
+
+__all__ = ["Guard"]
+
+T = TypeVar("T")
+F = TypeVar("F", bound="Callable[..., Any]")
+
+_LONGEST_NAME = 200
+_LONGEST_REASON = 2000
+_POLICIES = ("block", "raise", "observe")
+
+
+class Guard:
+    """Guards the tools of one session of an agent.
+
+    `contract` is a text, a `Path` or a compiled contract. Without a `store` the session lives as long as the guard;
+    with one, under `key`, it outlives the process, any number of workers share it, and its ledger is kept with it.
+
+    `on_violation` says what an illegal call does. `block`: it does not run, and the model is told why and how to do it
+    right. `raise`: `ProtocolViolationError`, and nothing of its batch runs. `observe`: it runs, and stands in the
+    ledger. A function is called with the `Decision`; whatever it returns, the call does not run.
+
+    When one tool was refused `patience` times in a row, the model is told to stop asking, and the session is stopped
+    (`escalate="stop"`) or waits for a person (`"review"`). A call that fails is taken back, so that it may be tried
+    again, unless `failed="keep"`. `review_lasts` is how long a review can be decided and used, `expires_after` how
+    long the session lives after its last step, both in seconds of `clock`. `observers` are told of everything.
+
+    Example:
+        >>> from accord import Guard, ToolCall
+        >>> guard = Guard("!search.!book.end", tools={"search": lambda city: [city], "book": lambda: None})
+        >>> guard.run([ToolCall("book", {})])[0].error
+        '`!book` is not allowed yet. To make it legal, first send `!search`; then `!book` may follow. Allowed now: `!search`.'
+    """  # noqa: E501 - an explanation is one line
+
+    def __init__(  # noqa: PLR0913 - what a guard can be told, all by name
+        self,
+        contract: str | Path | Contract,
+        *,
+        store: Store | None = None,
+        key: str | None = None,
+        protocol: str | None = None,
+        tools: Mapping[str, Callable[..., Any]] | None = None,
+        labels: Mapping[str, str] | None = None,
+        on_violation: OnViolation = "block",
+        failed: Literal["release", "keep"] = "release",
+        patience: int = 5,
+        escalate: Escalation = "stop",
+        review_lasts: Time | None = None,
+        expires_after: Time | None = None,
+        clock: Callable[[], Time] | None = None,
+        observers: Sequence[Observer] = (),
+    ) -> None:
+        if not isinstance(contract, Contract):
+            contract = compile_contract(contract)
+        _check(store, key, on_violation, failed, patience, escalate)
+        stages = contract.stages(protocol)
+        names = _labels(labels or {})
+        lasts, lives = _duration("review_lasts", review_lasts), _duration("expires_after", expires_after)
+        policy = Policy(
+            contract=contract,
+            protocol=stages.name,
+            label=lambda name: normalise(names.get(name, name)),
+            unfit=self._unfit,
+            results=listens_for(contract, protocol),
+            gates=gates_of(contract, protocol),
+            patience=patience,
+            escalate=escalate,
+            keep_failed=failed == "keep",
+            review_lasts=lasts,
+            observes=on_violation == "observe",
+            is_timed=stages.is_timed,
+        )
+        if clock is None and (stages.is_timed or store is not None or lasts is not None):
+            clock = time.time
+        began = None if clock is None else make_time(clock())
+        if clock is not None and began is None:
+            raise UsageError("the clock of the guard gives no time")
+        home: Home
+        if store is None:
+            if lives is not None:
+                raise UsageError("`expires_after` is for a session in a store; one in memory ends with its guard")
+            home = MemoryHome(contract, stages.name, began)
+        else:
+            home = StoreHome(store, check_name(key), contract, stages.name, began, lives)
+        self._key = key
+        self._tools: dict[str, GuardedTool] = {}
+        told = Observers(_observers(observers), Watched(key, contract.digest, stages.name))
+        self._session = LiveSession(policy, home, clock, on_violation, told)
+        for name, tool in (tools or {}).items():
+            self.register(name, tool)
+
+    # -- tools ---------------------------------------------------------------------------------------------------------
+
+    def register(self, name: str, tool: Callable[..., Any]) -> None:
+        """Add a tool, or replace the one of that name."""
+        if not isinstance(name, str) or not name or not callable(tool):
+            raise UsageError(f"a tool is a function with a name, got {name!r} and `{type(tool).__name__}`")
+        self._tools[name] = GuardedTool(tool, name)
+
+    @overload
+    def tool(self, function: F, /) -> F: ...
+
+    @overload
+    def tool(self, /, *, name: str | None = None) -> Callable[[F], F]: ...
+
+    def tool(self, function: Callable[..., Any] | None = None, /, *, name: str | None = None) -> Any:
+        """Guard a function: `@guard.tool`, or `@guard.tool(name="other")` if the contract knows it by another name.
+
+        A call that may not run raises `ProtocolViolationError`, whose text is what to tell the model.
+
+        Example:
+            >>> guard = Guard("!pay(amount <= 10).end")
+            >>> @guard.tool
+            ... def pay(amount: int = 100) -> str:
+            ...     return "paid"
+            >>> pay(amount=3)
+            'paid'
+        """
+        if function is None:
+            return partial(self._guarded, name=name)
+        return self._guarded(function, name=name)
+
+    def _guarded(self, function: Callable[..., Any], *, name: str | None) -> Callable[..., Any]:
+        known = function.__name__ if name is None else name
+        self.register(known, function)
+        tool = self._tools[known]
+        if iscoroutinefunction(function):
+            from accord.integrations.guard.running_async import run_function_async  # noqa: PLC0415 - the same
+
+            @wraps(function)
+            async def guarded_async(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - whatever the function takes
+                return await run_function_async(self._session, known, tool, tool.gather(args, kwargs))
+
+            return guarded_async
+
+        @wraps(function)
+        def guarded(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - the same
+            return run_function(self._session, known, tool, tool.gather(args, kwargs))
+
+        home = self._session.home
+        if isinstance(home, MemoryHome) and not self._session.has_clock and not self._session.observers:
+            return take_lane(self._session, home, (known, self._session.policy.label(known)), function, guarded)
+        return guarded
+
+    def run(self, calls: Iterable[ToolCall]) -> list[ToolResult]:
+        """Run the calls of a batch that may run, in order; what became of each, in order.
+
+        All of them are reserved before any runs. A call that is not legal before an earlier one of the batch has
+        returned waits for that.
+        """
+        return run(self._session, self._tools, as_calls(calls))
+
+    async def arun(self, calls: Iterable[ToolCall]) -> list[ToolResult]:
+        """As `run`; calls that do not wait for each other run at the same time."""
+        from accord.integrations.guard.running_async import arun  # noqa: PLC0415 - it loads asyncio
+
+        return await arun(self._session, self._tools, as_calls(calls))
+
+    # -- reserving, for whoever runs tools in another way --------------------------------------------------------------
+
+    def reserve(self, calls: Iterable[ToolCall]) -> list[Decision]:
+        """Decide about the calls of a batch, all at once and in order, before any of them runs.
+
+        Whoever runs an admitted call uses `decision.call`, begins with `start`, and tells `settle` or `fail` how it
+        went. Asking again about the same call, by its id, gives the same answer and reserves nothing twice.
+        """
+        claims = look_at(as_calls(calls), self._tools or None, strict=self._session.strict)
+        return self._session.decide(claims, started=False, can_wait=False, ahead=False)
+
+    def start(self, ticket: str) -> bool:
+        """Whether a reserved call may be run now: the first to ask gets `True`, everybody after that `False`."""
+
+        def begin(state: State, _at: Time | None) -> Change[bool]:
+            out = state.out(ticket)
+            if out is None or out.started:
+                return Change(state, (), answer=False)
+            log = tuple([out._replace(started=True) if logged is out else logged for logged in state.log])
+            return Change(state._replace(log=log), (Remark("call started", {"call": ticket}),), answer=True)
+
+        try:
+            return self._session.change(begin)
+        except UsageError:
+            raise
+        except Exception:  # noqa: BLE001 - whatever broke, nobody knows that it may
+            return False
+
+    def settle(self, ticket: str, result: object = None) -> Verdict:
+        """A call has returned. `Ok` if the result may be passed on; it counts whatever the answer."""
+        return self._session.settle(ticket, result)
+
+    def fail(self, ticket: str, error: object) -> Verdict:
+        """A call has failed. It is taken back, or counts with its error if the guard keeps failed calls."""
+        return self._session.fail(ticket, error)
+
+    def keep(self, ticket: str, error: str) -> Verdict:
+        """Nobody knows whether a call has happened: it counts, so that it cannot happen twice."""
+        return self._session.keep(ticket, error)
+
+    # -- messages, time, the end ---------------------------------------------------------------------------------------
+
+    def send(self, label: str, payload: Mapping[str, object] | None = None) -> Verdict:
+        """The agent says something that is no tool call."""
+        return self._happen("!", label, payload, None)
+
+    def receive(self, label: str, payload: Mapping[str, object] | None = None, by: str | None = None) -> Verdict:
+        """Something reaches the agent that is no result; `by` names the person whose step it is."""
+        return self._happen("?", label, payload, by)
+
+    def tick(self) -> Verdict:
+        """Time has passed: deadlines that are over expire."""
+
+        def passed(state: State, at: Time | None) -> Change[Verdict]:
+            change = reserving.pass_time(self._session.policy, state, at)
+            if change.notes or at is None:
+                return change
+            return change._replace(notes=(Noted(Given(TICKING, at=at), change.answer),))
+
+        return self._session.tell(passed)
+
+    def close(self) -> Verdict:
+        """Nothing more will come: `Ok` if nothing is owed. Calls that are out have to return first."""
+
+        def end(state: State, at: Time | None) -> Change[Verdict]:
+            given = Given(CLOSING, at=at)
+            out = [logged.name for logged in state.log if isinstance(logged, Out)]
+            if out:
+                verdict = Blocked(f"calls are out: {', '.join(out)}")
+                return Change(state, (Noted(given, verdict),), verdict)
+            settled, answer = close(state.settled, None, at)
+            return Change(state._replace(settled=settled), (Noted(given, answer),), answer)
+
+        return self._session.tell(end)
+
+    # -- people --------------------------------------------------------------------------------------------------------
+
+    def reviews(self) -> list[Review]:
+        """The questions to people that are open."""
+        at = self._session.now()
+        return [r.copy() for r in self._session.state().desk.reviews if r.state == "open" and not r.is_over(at)]
+
+    def review(self, identity: str) -> Review:
+        """One question, decided or not; `UsageError` if there is none of that id."""
+        found = next((review for review in self._session.state().desk.reviews if review.id == identity), None)
+        if found is None:
+            raise UsageError(f"there is no review `{identity}` in this session")
+        return found.copy()
+
+    def decide(
+        self,
+        review: str,
+        answer: str,
+        *,
+        by: str,
+        reason: str | None = None,
+        payload: Mapping[str, Any] | None = None,
+    ) -> Review:
+        """A person's answer to a question: `allow`, `deny`, or `modify` with the payload to use instead.
+
+        An answer is good for one call of that action with that payload. `UsageError` if it cannot be taken, and then
+        nothing has changed: no such review, decided already, expired, an unknown answer.
+        """
+        _check_person(by, reason)
+        policy = self._session.policy
+
+        def decided(state: State, at: Time | None) -> Change[Review]:
+            other = None if payload is None else self._arguments(state, review, payload)
+            return reviewing.decide(policy, state, review, answer, by=by, reason=reason, payload=other, at=at)
+
+        return self._session.change(decided).copy()
+
+    def _arguments(self, state: State, identity: str, payload: Mapping[str, Any]) -> dict[str, Any]:
+        """What a person puts in place of a call's arguments: a copy, with the defaults of the tool for the rest."""
+        name = next((review.name for review in state.desk.reviews if review.id == identity), "payload")
+        tools = {name: self._tools[name]} if name in self._tools else None
+        (claim,) = look_at([ToolCall(name, payload)], tools, strict=True)
+        if claim.fault is not None or claim.arguments is None:
+            raise UsageError(f"{claim.fault}; nothing was decided")
+        return claim.arguments
+
+    def _unfit(self, name: str, arguments: Mapping[str, object]) -> str | None:
+        """Why a tool would not be called with exactly these arguments."""
+        tool = self._tools.get(name)
+        return None if tool is None else tool.why_not_exactly(arguments)
+
+    def resume(self, *, by: str, reason: str) -> None:
+        """A person lets a stopped session go on."""
+        _check_person(by, reason)
+
+        def again(state: State, at: Time | None) -> Change[None]:
+            if state.desk.stopped is None:
+                raise UsageError("the session is not stopped")
+            desk = state.desk._replace(stopped=None, refusals=())
+            note = Remark("resumed", {"by": by, "reason": reason, "at": at})
+            return Change(state._replace(desk=desk), (note,), None)
+
+        self._session.change(again)
+
+    # -- questions -----------------------------------------------------------------------------------------------------
+
+    def visible(self, names: Iterable[str] | None = None) -> list[str]:
+        """The tools a model should see now, of those named or of all that are registered."""
+        state, policy = self._session.here(), self._session.policy
+        if self._session.waits(state):
+            return []
+        here = worlds(state) or [state.settled]
+        listed = list(self._tools) if names is None else list(names)
+        return [name for name in listed if any(may_be_called(w, policy.label(name), policy.gates) for w in here)]
+
+    def allowed(self) -> list[str]:
+        """The words that are legal now whatever becomes of the calls that are out, sorted."""
+        state = self._session.here()
+        here = worlds(state)
+        if here is None or self._session.waits(state) or any(is_over(world.place) for world in here):
+            return []
+        return sorted(set.intersection(*(set(world.allowed) for world in here)))
+
+    def explain(self) -> str:
+        """What a model should be told about where it stands."""
+        state, at = self._session.state(), self._session.now()
+        return words.situation(state, self.allowed(), self.visible() if self._tools else None, at)
+
+    def out(self) -> list[Out]:
+        """The calls that may run, or are running, and have not returned."""
+        return [logged.copy() for logged in self._session.state().log if isinstance(logged, Out)]
+
+    @property
+    def status(self) -> Status:
+        """`running`, `complete`, `violated`, `incomplete` or `unrecognised`, as if all calls that are out failed."""
+        return status(self._session.here().settled)
+
+    @property
+    def stopped(self) -> str | None:
+        """Why nothing runs any more; `None` if the session is not stopped."""
+        return self._session.state().desk.stopped
+
+    @property
+    def contract(self) -> Contract:
+        """The compiled contract."""
+        return self._session.policy.contract
+
+    @property
+    def protocol(self) -> str | None:
+        """The name of the protocol, `None` for a bare one."""
+        return self._session.policy.protocol
+
+    @property
+    def key(self) -> str | None:
+        """The key of the session in its store."""
+        return self._key
+
+    def __repr__(self) -> str:
+        return f"<Guard {self._key or '(in memory)'} of {self._session.policy.protocol or '(bare)'}>"
+
+    def _happen(
+        self, direction: Literal["!", "?"], label: str, payload: Mapping[str, object] | None, by: str | None
+    ) -> Verdict:
+        (given,) = look_at([ToolCall(label, {} if payload is None else payload)], None, strict=True)
+        if given.fault is not None:
+            raise UsageError(given.fault)
+
+        def said(state: State, at: Time | None) -> Change[Verdict]:
+            passed = reserving.pass_time(self._session.policy, state, at)
+            if passed.answer is not OK:
+                return passed
+            event = make_event(direction, label, given.arguments, None, by, at)
+            happened = reserving.happen(passed.state, event, None)
+            return Change(happened.state, (*passed.notes, *happened.notes), happened.answer)
+
+        return self._session.tell(said)
+
+
+def _labels(labels: Mapping[str, str]) -> dict[str, str]:
+    names = dict(labels)
+    for name, label in names.items():
+        if type(name) is not str or type(label) is not str or not label:
+            raise UsageError(f"`labels` gives each name of a tool a label, got {name!r} and {label!r}")
+    return names
+
+
+def _observers(observers: Sequence[Observer]) -> Sequence[Observer]:
+    if not isinstance(observers, list | tuple) or not all(isinstance(each, Observer) for each in observers):
+        raise UsageError("`observers` is a list of observers, such as [LogObserver()]")
+    return observers
+
+
+def _duration(name: str, given: Time | None) -> Time | None:
+    lasts = make_time(given)
+    if lasts is not None and not 0 < lasts < float("inf"):
+        raise UsageError(f"`{name}` is a number of seconds, got {given!r}")
+    return lasts
+
+
+def _check(
+    store: Store | None, key: str | None, on_violation: object, failed: object, patience: object, escalate: object
+) -> None:
+    if store is not None and not isinstance(store, Store):
+        raise UsageError("a session is kept in a `Store`, such as SQLiteStore(path)")
+    if (store is None) != (key is None):
+        raise UsageError("a session in a store has a `key`, and only such a one")
+    if on_violation not in _POLICIES and not callable(on_violation):
+        raise UsageError(f"`on_violation` is `block`, `raise`, `observe` or a function, got {on_violation!r}")
+    if failed not in {"release", "keep"}:
+        raise UsageError(f"`failed` is `release` or `keep`, got {failed!r}")
+    if type(patience) is not int or patience < 1:
+        raise UsageError(f"`patience` is a number of refusals, got {patience!r}")
+    if escalate not in {"stop", "review"}:
+        raise UsageError(f"`escalate` is `stop` or `review`, got {escalate!r}")
+
+
+def _check_person(by: object, reason: object) -> None:
+    if type(by) is not str or not by.strip() or not is_text(by):
+        raise UsageError(f"`by` names the person who decides, got {by!r}")
+    if reason is not None and (type(reason) is not str or not is_text(reason)):
+        raise UsageError(f"a reason is a text, got `{type(reason).__name__}`")
+    if len(by) > _LONGEST_NAME or (reason is not None and len(reason) > _LONGEST_REASON):
+        raise UsageError(f"`by` has {_LONGEST_NAME} characters at the most, and a reason {_LONGEST_REASON:,}")

@@ -1,0 +1,261 @@
+"""Where a guard's state lives: in the process, or in a store with its ledger.
+
+A home does one thing, `change`: it shows a pure function the state that is there and keeps what that function makes of
+it, so that nobody comes between. The function may be asked more than once.
+"""
+
+from __future__ import annotations
+
+import secrets
+from abc import ABC, abstractmethod
+from threading import Lock
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import msgspec
+
+from accord.errors import CorruptSessionError, StoreError, UsageError
+from accord.integrations.guard import codec
+from accord.integrations.guard.decisions import Noted
+from accord.integrations.guard.lane import CLOSED, Lane
+from accord.integrations.guard.state import Desk, Out, State
+from accord.ledger.attempts import describe
+from accord.ledger.entries import BEFORE_FIRST, begin_fields, fields_of, note_fields
+from accord.ledger.linking import link
+from accord.machine.events import Event
+from accord.machine.stages import Stage
+from accord.monitor import snapshot as snapshots
+from accord.monitor.step import Situation, begin, status
+from accord.stores.record import EXPIRED, NOTHING, Record, read, write
+from accord.stores.store import Change as StoreChange
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from accord.canonical import Json
+    from accord.integrations.guard.decisions import Change, Remark
+    from accord.machine.clocks import Time
+    from accord.machine.contract import Contract
+    from accord.stores import Row, Store
+
+__all__ = ["Home", "MemoryHome", "StoreHome"]
+
+T = TypeVar("T")
+
+_ENCODER = msgspec.json.Encoder()
+
+_NOBODY: list[str | None] = []
+"""Who is out in a lane that is closed."""
+
+
+class Home(ABC):
+    """Where a state lives. `waits` says that a change may have to wait for something outside of the process."""
+
+    waits: bool
+
+    @abstractmethod
+    def state(self) -> State:
+        """What is there now."""
+
+    @abstractmethod
+    def change(self, judge: Callable[[State], Change[T]], at: Time | None) -> T:
+        """Show what is there and keep what becomes of it; the answer. `StoreError` if it cannot be kept."""
+
+
+class MemoryHome(Home):
+    """In the process, for as long as the guard lives; nothing is written down.
+
+    While the session is quiet it stands in the lane, and `_here` is out of date as to where it stands.
+    """
+
+    waits = False
+
+    def __init__(self, contract: Contract, protocol: str | None, at: Time | None) -> None:
+        self._lock = Lock()
+        self._here = State(begin(contract, protocol, at), desk=Desk(now=at))
+        self.lane = Lane()
+        self._open_lane()
+
+    def state(self) -> State:
+        """What is there now."""
+        with self._lock:
+            self._close_lane()
+            self._open_lane()
+            return self._here
+
+    def change(self, judge: Callable[[State], Change[T]], at: Time | None) -> T:  # noqa: ARG002 - it does not expire
+        """One step, under a lock."""
+        with self._lock:
+            self._close_lane()
+            try:
+                change = judge(self._here)
+                if change.notes:
+                    self._here = change.state
+            finally:
+                self._open_lane()
+            return change.answer
+
+    def ticket_of(self, mine: list[str | None]) -> str:
+        """The ticket of a call that went out in the lane."""
+        with self._lock:
+            self._close_lane()
+            self._open_lane()
+        return mine[0] or ""
+
+    def _close_lane(self) -> None:
+        """Take the session out of the lane, with the call that is out there."""
+        lane = self.lane
+        at = lane.at; mine = lane.out; call = lane.call; lane.at = CLOSED; lane.out = _NOBODY  # fmt: skip  # noqa: E702
+        if isinstance(at, Stage):
+            here = self._here._replace(settled=Situation(at, self._here.settled.holding))
+            if mine is not None:
+                name, label = call
+                numbered = here.desk.numbered + 1
+                mine[0] = ticket = f"#{numbered}"
+                out = Out(ticket, name, "", (Event("!", label),), started=True, kept=False)
+                here = State(here.settled, (out,), here.desk._replace(numbered=numbered))
+            self._here = here
+
+    def _open_lane(self) -> None:
+        """Let the session stand in the lane if it is quiet."""
+        (place, _), log, desk = self._here
+        if type(place) is Stage and not (log or desk.refusals or desk.reviews or desk.stopped):
+            lane = self.lane
+            lane.out = None; lane.at = place  # fmt: skip  # noqa: E702
+
+
+class _Known(NamedTuple):
+    """A state and the row it was read from; it has no row if the session has not begun."""
+
+    row: Row | None
+    record: Record | None
+    state: State
+
+
+class StoreHome(Home):
+    """In a store, with a ledger: many workers share it, and it outlives them."""
+
+    waits = True
+
+    def __init__(
+        self,
+        store: Store,
+        key: str,
+        contract: Contract,
+        protocol: str | None,
+        at: Time | None,
+        lasts: Time | None,
+    ) -> None:
+        self._store = store
+        self._key = key
+        self._contract = contract
+        self._protocol = protocol
+        self._began = at
+        self._lasts = lasts
+        # INVARIANT: one value, replaced in one assignment. If it is out of date, the store says so.
+        self._known: _Known | None = None
+
+    def state(self) -> State:
+        """What is there now."""
+        self._known = known = self._recognise(self._store.row(self._key))
+        return known.state
+
+    def change(self, judge: Callable[[State], Change[T]], at: Time | None) -> T:
+        """One exchange of the store."""
+        answer: Any = None
+        after: _Known | None = None
+
+        def ask(row: Row | None) -> StoreChange | None:
+            nonlocal answer, after
+            known = self._recognise(row)
+            expires = self._expiry(known, at)
+            change = judge(known.state)
+            answer = change.answer
+            if not change.notes:
+                after = known
+                return None
+            kept, after = self._kept(known, change, expires)
+            return kept
+
+        known = self._known
+        self._store.exchange(self._key, None if known is None else known.row, ask)
+        if after is None:
+            raise CorruptSessionError("the store has not looked at the session")
+        self._known = after
+        return answer  # type: ignore[no-any-return] # what `judge` said last
+
+    def _recognise(self, row: Row | None) -> _Known:
+        known = self._known
+        if known is not None and known.row == row:
+            return known
+        if row is None:
+            here = State(begin(self._contract, self._protocol, self._began), desk=Desk(now=self._began))
+            return _Known(None, None, here)
+        record = read(self._key, row, self._store.secret)
+        self._check_same(record)
+        try:
+            situation, protocol, mode, events = snapshots.read_described(bytes(record.session), self._contract)
+            state = codec.read(bytes(record.guard), situation)
+        except UsageError as error:
+            raise CorruptSessionError(f"session `{self._key}` is corrupted: {error}") from None
+        if (protocol, mode, events) != (self._protocol, "refuse", 0):
+            raise CorruptSessionError(f"session `{self._key}` is corrupted: its record contradicts itself")
+        return _Known(row, record, state)
+
+    def _check_same(self, record: Record) -> None:
+        if record.contract != self._contract.digest:
+            raise UsageError(
+                f"session `{self._key}` belongs to another contract: it was begun under {record.contract[:19]}…, "
+                f"this one is {self._contract.digest[:19]}…"
+            )
+        if record.protocol != self._protocol:
+            raise UsageError(f"session `{self._key}` was begun with the protocol `{record.protocol}`")
+        if record.status == EXPIRED:
+            raise StoreError(f"session `{self._key}` has expired")
+        if record.guard == NOTHING:
+            raise UsageError(f"session `{self._key}` is kept by a `StoredSession`, not by a guard")
+
+    def _expiry(self, known: _Known, at: Time | None) -> float | None:
+        """When the session expires after this step; `StoreError` if it has."""
+        expires = None if known.record is None else known.record.expires
+        if expires is not None and (at is None or at >= expires):
+            raise StoreError(f"session `{self._key}` has expired")
+        if self._lasts is None or at is None:
+            return expires
+        later = float(at) + float(self._lasts)
+        return later if expires is None else max(expires, later)
+
+    def _kept(self, known: _Known, change: Change[Any], expires: float | None) -> tuple[StoreChange, _Known]:
+        secret, before = self._store.secret, known.record
+        first, last = (0, BEFORE_FIRST) if before is None else (before.version + 1, before.head)
+        fields = [self._fields(note) for note in change.notes]
+        if before is None:
+            fields.insert(0, begin_fields(secrets.token_hex(16), keyed=secret is not None))
+        lines = []
+        for number, each in enumerate(fields, first):
+            line, last = link(each, number, last, secret)
+            lines.append(line)
+        events = sum(isinstance(note, Noted) and note.given.direction in {"!", "?"} for note in change.notes)
+        record = Record(
+            key=self._key,
+            version=first + len(lines) - 1,
+            head=last,
+            contract=self._contract.digest,
+            protocol=self._protocol,
+            mode="refuse",
+            status=status(change.state.settled),
+            events=events + (0 if before is None else before.events),
+            expires=expires,
+            session=self._described(change.state.settled),
+            guard=codec.write(change.state),
+        )
+        row = write(record, secret)
+        return StoreChange(row, first, tuple(lines)), _Known(row, record, change.state)
+
+    def _fields(self, note: Noted | Remark) -> dict[str, Json]:
+        if isinstance(note, Noted):
+            return fields_of(describe(note.given, note.answer, self._key, self._contract, self._protocol))
+        return note_fields(self._key, self._contract.digest, self._protocol, note.what, note.detail)
+
+    def _described(self, situation: Situation) -> msgspec.Raw:
+        described = snapshots.describe(situation, self._contract, self._protocol, "refuse", 0)
+        return msgspec.Raw(_ENCODER.encode(described))

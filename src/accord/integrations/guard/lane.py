@@ -1,0 +1,96 @@
+"""The short way of a call: nothing else is out, nothing was refused, and the label alone decides.
+
+That is the case for most calls of most agents, and a session in memory then needs no more than the stage it is at: a
+call goes out along a link of that stage, and when it returns the session is where the link led. Nothing is made for it
+but a list, and no lock is taken: where CPython promises not to come between (see `monitor.atomicity`), a line without a
+call happens whole or not at all. Everything else takes the long way, and whoever does first closes the lane.
+
+INVARIANT: a line that reads and writes the lane contains no call and no loop, and allocates nothing.
+"""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from accord.integrations.batch import in_words
+from accord.integrations.guard.running import INTERRUPTED, passed_on
+from accord.monitor.atomicity import calls_only_switching
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from accord.integrations.guard.homes import MemoryHome
+    from accord.integrations.guard.session import LiveSession
+    from accord.machine.stages import Links, Stage
+
+__all__ = ["CLOSED", "Lane", "take_lane"]
+
+
+class _Nowhere(NamedTuple):
+    """What stands in a closed lane: no call leads on from it."""
+
+    sends: Links
+
+
+CLOSED = _Nowhere({})
+
+
+class Lane:
+    """Where a quiet session stands, and the one call that is out on the short way.
+
+    `out` is `None` if there is none. Else it is a list of one thing that belongs to whoever makes the call: the ticket,
+    once somebody had to give it one. `call` is what was called, by name and label.
+    """
+
+    __slots__ = ("at", "call", "out")
+
+    def __init__(self) -> None:
+        self.at: Stage | _Nowhere = CLOSED
+        self.out: list[str | None] | None = None
+        self.call: tuple[str, str] = ("", "")
+
+
+def take_lane(
+    session: LiveSession,
+    home: MemoryHome,
+    call: tuple[str, str],
+    function: Callable[..., Any],
+    long_way: Callable[..., Any],
+) -> Callable[..., Any]:
+    """The function under guard, called on the short way where it can be."""
+    if not calls_only_switching():
+        return long_way
+    lane = home.lane
+    label = call[1]
+    policy = session.policy
+    answers, releases = label in policy.results, not policy.keep_failed
+
+    @wraps(function)
+    def guarded(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - whatever the function takes
+        at = lane.at
+        try:
+            _, end = at.sends[label]
+            if answers:
+                _, end = end.receives[label]
+        except KeyError:
+            return long_way(*args, **kwargs)
+        mine: list[str | None] = [None]
+        begun = False
+        if lane.at is at and lane.out is None: lane.out = mine; lane.call = call; begun = True  # fmt: skip  # noqa: E701, E702
+        if not begun:
+            return long_way(*args, **kwargs)
+        try:
+            value = function(*args, **kwargs)
+        except Exception as error:
+            if releases and lane.out is mine: lane.out = None; begun = False  # fmt: skip  # noqa: E701, E702
+            if begun:
+                session.fail(home.ticket_of(mine), error)
+            raise
+        except BaseException as error:
+            session.keep(home.ticket_of(mine), f"{INTERRUPTED} ({in_words(error)})")
+            raise
+        if lane.out is mine: lane.at = end; lane.out = None; return value  # fmt: skip  # noqa: E701, E702
+        return passed_on(session, home.ticket_of(mine), value)
+
+    return guarded

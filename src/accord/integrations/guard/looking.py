@@ -1,0 +1,145 @@
+"""Calls as a guard looks at them: with the arguments that the tool will really get.
+
+Those are the arguments that were given and the defaults of the function for the rest. They are a copy, so nobody can
+change them once they have been judged. Where they are written down or shown to a person, they are JSON.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from inspect import Parameter, signature
+from typing import TYPE_CHECKING, Any
+
+from accord.errors import UsageError
+from accord.integrations import batch
+from accord.integrations.exchange import ToolCall
+from accord.integrations.guard.plain import NotPlainError, is_text, plain_text, plainly
+from accord.ledger.represent import own_copy, plain_copy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from accord.integrations.batch import Claim
+
+__all__ = ["GuardedTool", "as_calls", "look_at"]
+
+_LONGEST_NAME = 500
+
+
+class GuardedTool:
+    """A function with what is known of its parameters."""
+
+    __slots__ = ("defaults", "function", "names", "takes_others")
+
+    def __init__(self, function: Callable[..., Any], name: str) -> None:
+        self.function = function
+        self.names: tuple[str, ...] = ()
+        self.defaults: dict[str, Any] = {}
+        self.takes_others = True
+        try:
+            parameters = signature(function).parameters.values()
+        except (TypeError, ValueError):  # a builtin that does not say; all its arguments are given by name
+            return
+        kinds = {parameter.kind for parameter in parameters}
+        if Parameter.POSITIONAL_ONLY in kinds or Parameter.VAR_POSITIONAL in kinds:
+            raise UsageError(f"the tool `{name}` has parameters that cannot be given by name")
+        self.takes_others = Parameter.VAR_KEYWORD in kinds
+        named = [p for p in parameters if p.kind is not Parameter.VAR_KEYWORD]
+        self.names = tuple(p.name for p in named)
+        self.defaults = {p.name: p.default for p in named if p.default is not Parameter.empty}
+
+    def own_defaults(self) -> dict[str, Any]:
+        """The defaults; containers among them are copies, because a function may change its own."""
+        return own_copy(self.defaults)  # type: ignore[return-value] # a dictionary stays one
+
+    def gather(self, given: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
+        """The arguments of a call in Python, by name; `TypeError` as Python itself raises it if they do not fit."""
+        if not given and not self.defaults:
+            return named
+        if len(given) > len(self.names):
+            raise TypeError(f"takes {len(self.names)} arguments but {len(given)} were given")
+        by_place = dict(zip(self.names, given, strict=False))
+        twice = by_place.keys() & named.keys()
+        if twice:
+            raise TypeError(f"got multiple values for argument '{min(twice)}'")
+        return {**self.own_defaults(), **by_place, **named}
+
+    def why_not_exactly(self, arguments: Mapping[str, object]) -> str | None:
+        """As `why_not`, where no default may be added any more."""
+        left_out = [name for name in self.defaults if name not in arguments]
+        return f"the argument `{left_out[0]}` is missing" if left_out else self.why_not(arguments)
+
+    def why_not(self, arguments: Mapping[str, object]) -> str | None:
+        """What is wrong with the arguments of a call, in words; `None` if the function can be called with them."""
+        missing = [name for name in self.names if name not in arguments and name not in self.defaults]
+        if missing:
+            return f"the argument `{missing[0]}` is missing"
+        unknown = [name for name in arguments if name not in self.names]
+        if unknown and not self.takes_others:
+            return f"there is no argument `{unknown[0]}`; there is {', '.join(self.names) or 'none'}"
+        return None
+
+
+def as_calls(calls: Iterable[ToolCall]) -> list[ToolCall]:
+    """The calls of a batch as they are now: each thing about them is read once, and texts are plain ones.
+
+    What a class does in their place when it is asked again, or compared, decides nothing.
+    """
+    batch = list(calls) if not isinstance(calls, ToolCall) else []
+    if not all(isinstance(call, ToolCall) for call in batch) or isinstance(calls, ToolCall):
+        raise UsageError("a guard is given a list of `ToolCall`s")
+    return [_as_call(call) for call in batch]
+
+
+def _as_call(call: ToolCall) -> ToolCall:
+    name, identity = call.name, call.id
+    if type(call) is ToolCall and type(name) is str and type(identity) is str:
+        return call
+    identity = "" if identity is None else identity
+    return ToolCall(
+        plain_text(name) if isinstance(name, str) else name,
+        call.arguments,
+        plain_text(identity) if isinstance(identity, str) else identity,
+    )
+
+
+def look_at(
+    calls: Iterable[ToolCall], tools: Mapping[str, GuardedTool] | None, *, strict: bool, by_program: bool = False
+) -> list[Claim]:
+    """The calls, each with its arguments, or with what is wrong with it; without `tools`, any name is one.
+
+    If `strict`, arguments must be JSON; else only those of calls with an id must, because only they are compared. The
+    arguments of a call that a program makes, and not a model, stay what they are where they need not be JSON.
+    """
+    functions = None if tools is None else {name: tool.function for name, tool in tools.items()}
+    return [
+        _complete(_usable(claim), tools, strict=strict or bool(claim.call.id), by_program=by_program)
+        for claim in batch.look_at(calls, functions)
+    ]
+
+
+def _usable(claim: Claim) -> Claim:
+    """The claim, with a fault if its name or its id is no text that can be kept."""
+    for what, text in (("name", claim.call.name), ("id", claim.call.id)):
+        if isinstance(text, str) and not (len(text) <= _LONGEST_NAME and is_text(text)):
+            return replace(claim, fault=f"the {what} of a call is a text of {_LONGEST_NAME} characters at the most")
+    return claim
+
+
+def _complete(claim: Claim, tools: Mapping[str, GuardedTool] | None, *, strict: bool, by_program: bool) -> Claim:
+    if claim.fault is not None or claim.arguments is None:
+        return claim
+    arguments = claim.arguments
+    if tools is not None:
+        tool = tools[claim.call.name]
+        why = tool.why_not(arguments)
+        if why is not None:
+            return replace(claim, fault=f"`{claim.call.name}` cannot be called like this: {why}")
+        arguments = {**tool.own_defaults(), **arguments} if tool.defaults else arguments
+    if (strict or not by_program) and plain_copy(arguments) is None:
+        try:
+            arguments = plainly(arguments)
+        except NotPlainError as error:
+            if strict:
+                return replace(claim, fault=f"the arguments of `{claim.call.name}` are no JSON: {error}")
+    return replace(claim, arguments=arguments)

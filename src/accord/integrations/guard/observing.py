@@ -1,0 +1,103 @@
+"""Who is told of everything a guard does: for traces, metrics and logs.
+
+A guard without observers does nothing for them. INVARIANT: an observer only watches. Whatever it raises is dropped, and
+no answer waits for anything but its own code.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, suppress
+from time import perf_counter
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    from accord.integrations.exchange import ToolCall
+    from accord.integrations.guard.decisions import Decision
+    from accord.monitor import Verdict
+
+__all__ = ["Observer", "Observers", "Watched"]
+
+
+class Watched(NamedTuple):
+    """Which session something happened in."""
+
+    key: str | None
+    contract: str
+    protocol: str | None
+
+
+class Observer:
+    """Told of what a guard does. Derive from it and override what you need."""
+
+    def decided(self, watched: Watched, decisions: Sequence[Decision], seconds: float) -> None:
+        """Calls were decided about, in one step that took so long."""
+
+    def running(self, watched: Watched, decision: Decision) -> AbstractContextManager[None] | None:
+        """A tool is about to run; what is returned is entered before and left after."""
+
+    def returned(self, watched: Watched, call: ToolCall, verdict: Verdict, seconds: float) -> None:
+        """A tool has returned, and the contract was asked about its result; that took so long."""
+
+    def failed(self, watched: Watched, call: ToolCall, error: str) -> None:
+        """A tool has failed, or nobody knows whether it has."""
+
+
+class Observers:
+    """All observers of one session."""
+
+    __slots__ = ("_observers", "_watched")
+
+    def __init__(self, observers: Sequence[Observer], watched: Watched) -> None:
+        self._observers = tuple(observers)
+        self._watched = watched
+
+    def __bool__(self) -> bool:
+        return bool(self._observers)
+
+    def decided(self, decisions: Sequence[Decision], began: float) -> None:
+        """Calls were decided about; `began` is a reading of `perf_counter`."""
+        seconds = perf_counter() - began
+        for observer in self._observers:
+            with suppress(Exception):
+                observer.decided(self._watched, decisions, seconds)
+
+    def returned(self, call: ToolCall, verdict: Verdict, began: float) -> None:
+        """A tool has returned."""
+        seconds = perf_counter() - began
+        for observer in self._observers:
+            with suppress(Exception):
+                observer.returned(self._watched, call, verdict, seconds)
+
+    def failed(self, call: ToolCall, error: str) -> None:
+        """A tool has failed."""
+        for observer in self._observers:
+            with suppress(Exception):
+                observer.failed(self._watched, call, error)
+
+    @contextmanager
+    def running(self, decision: Decision) -> Iterator[None]:
+        """While a tool runs."""
+        entered: list[AbstractContextManager[None]] = []
+
+        def enter(observer: Observer) -> None:
+            around = observer.running(self._watched, decision)
+            if around is not None:
+                around.__enter__()
+                entered.append(around)
+
+        for observer in self._observers:
+            with suppress(Exception):
+                enter(observer)
+        error: BaseException | None = None
+        try:
+            yield
+        except BaseException as raised:
+            error = raised
+            raise
+        finally:
+            for around in reversed(entered):
+                with suppress(Exception):
+                    around.__exit__(None if error is None else type(error), error, None)

@@ -1,0 +1,395 @@
+"""Reserving calls, and what becomes of them, as pure functions from state to state.
+
+Calls are looked at in order. One that is legal in every world goes out. One that is not is *held* if an earlier call of
+its batch is out, because that call's return may make it legal; then all that stand behind it are held too, so that the
+order in which a model asked is kept. Otherwise it is refused, or a person is asked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from accord.diagnostics.visible import clip
+from accord.errors import InternalError, UsageError
+from accord.integrations.guard import words
+from accord.integrations.guard.decisions import Change, Decision, Noted, Remark
+from accord.integrations.guard.plain import NotPlainError, is_text, plainly
+from accord.integrations.guard.reviewing import digest_of, find_way, open_reviews, open_stuck, unuse, use, why_even_then
+from accord.integrations.guard.state import Done, Firm, Out, Passing
+from accord.integrations.guard.worlds import TOO_MANY, add, fold, judge, worlds
+from accord.ledger.attempts import Given
+from accord.ledger.represent import own_copy
+from accord.machine.events import Event
+from accord.monitor.events import make_event
+from accord.monitor.verdicts import OK, TICKING, Blocked, Ok
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from accord.canonical import Json
+    from accord.integrations.batch import Claim
+    from accord.integrations.exchange import ToolCall
+    from accord.integrations.guard.policy import Policy
+    from accord.integrations.guard.reviewing import Way
+    from accord.integrations.guard.state import Review, State
+    from accord.machine.clocks import Time
+    from accord.monitor import Verdict
+
+__all__ = ["REMEMBERED", "happen", "pass_time", "release", "reserve", "settle", "stuck", "withdraw"]
+
+REMEMBERED = 64
+"""Calls that have run are known by their id until so many others have."""
+_COUNTED = 32
+"""Labels whose refusals are counted."""
+
+_LONGEST_SHOWN = 500
+
+_NOT_OUT = Blocked("no such call is out: it has returned already, or was never admitted")
+
+
+# -- reserving ---------------------------------------------------------------------------------------------------------
+
+
+def reserve(
+    policy: Policy,
+    state: State,
+    claims: Sequence[Claim],
+    at: Time | None,
+    *,
+    started: bool = False,
+    can_wait: bool = False,
+    ahead: bool = False,
+) -> Change[list[Decision]]:
+    """Decide about the calls of a batch, in order.
+
+    `started`: whoever asks runs at once what may run. `can_wait`: held calls will be asked for again when another one
+    has returned. `ahead`: a call of the same batch is out already.
+    """
+    after = pass_time(policy, state, at)
+    desk = _Deciding(policy, after.state, at, started=started)
+    desk.early = state if policy.is_timed else None
+    decisions: list[Decision] = []
+    held = False
+    for claim in claims:
+        if after.answer is not OK:
+            decision = desk.refuse(claim, after.answer)
+        elif held and claim.fault is None:
+            decision = Decision(claim.call, "held")
+        else:
+            decision = desk.decide(claim, may_hold=can_wait and ahead)
+        held = held or decision.status == "held"
+        ahead = ahead or decision.ticket is not None
+        decisions.append(decision)
+    return Change(desk.state, (*after.notes, *desk.notes), decisions)
+
+
+class _Deciding:
+    """Deciding about one batch: the state so far, and what is to be written down."""
+
+    def __init__(self, policy: Policy, state: State, at: Time | None, *, started: bool) -> None:
+        self.policy = policy
+        self.state = state
+        self.at = at
+        self.started = started
+        self.notes: list[Noted | Remark] = []
+        # The session before time has passed, for what is to be said of a call that is late.
+        self.early: State | None = None
+
+    def decide(self, claim: Claim, *, may_hold: bool) -> Decision:
+        """One call."""
+        desk, call = self.state.desk, claim.call
+        if desk.stopped is not None:
+            return self._turn_down(claim, words.stopped(desk.stopped))
+        waiting = stuck(self.state, self.at)
+        if waiting is not None:
+            return Decision(call, "review", words.waiting_for_person(waiting), review=waiting)
+        if claim.fault is not None or claim.arguments is None:
+            return self._fault(claim)
+        event = make_event("!", self.policy.label(call.name), claim.arguments, None, None, self.at)
+        action = digest_of(event.label, event.payload) if call.id else ""  # type: ignore[arg-type] # it is JSON
+        try:
+            return self._known(claim, action) or self._judge(claim, action, event, may_hold=may_hold)
+        except UsageError as error:  # a value the contract looks at is none it can compare
+            return self.refuse(claim, Blocked(str(error)))
+
+    def _judge(self, claim: Claim, action: str, event: Event, *, may_hold: bool) -> Decision:
+        """A call that was not seen before."""
+        desk, call, here = self.state.desk, claim.call, worlds(self.state)
+        if here is None:
+            return Decision(call, "held") if may_hold else self.refuse(claim, TOO_MANY)
+        verdict, somewhere = judge(here, [event])
+        if type(verdict) is Ok:
+            return self._admit(claim, action, (event,))
+        if may_hold:
+            return Decision(call, "held")
+        verdict = self._told_early(event) or verdict
+        way = find_way(self.policy, desk, here, event.label, event.payload, self.at)  # type: ignore[arg-type] # as above
+        if way is not None and (way.approved or not self.policy.observes):
+            return self._by_approval(claim, action, way, event)
+        hopeless = why_even_then(self.policy, here, event.label, event.payload, self.at)  # type: ignore[arg-type] # as above
+        if hopeless is not None:
+            return self.refuse(claim, hopeless, words.even_then(hopeless))
+        if somewhere:
+            others = [logged.name for logged in self.state.log if type(logged) is Out]
+            return self.refuse(claim, verdict, words.rests_on_others(call.name, others))
+        return self.refuse(claim, verdict)
+
+    def _told_early(self, event: Event) -> Verdict | None:
+        """The refusal as it is said of a call that is too late; `None` if it is not that."""
+        early = None if self.early is None or self.early.log else worlds(self.early)
+        verdict = OK if not early or self.state.log else judge(early, [event])[0]
+        return None if type(verdict) is Ok else verdict
+
+    def _known(self, claim: Claim, action: str) -> Decision | None:
+        """The answer to a call whose id was seen before."""
+        call = claim.call
+        if not call.id:
+            return None
+        out = self.state.out(call.id)
+        if out is not None:
+            if out.digest != action:
+                return self._turn_down(claim, words.other_call(call.id))
+            if out.started:
+                return self._turn_down(claim, words.already_out(call.id))
+            if self.started:
+                self._replace(out, out._replace(started=True))
+                self.notes.append(Remark("call started", {"call": call.id}))
+            return Decision(_with(call, out.events[-1].payload), "admitted", ticket=call.id)
+        for done in self.state.desk.done:
+            if done.ticket == call.id:
+                same = done.digest == action
+                return self._turn_down(claim, words.already_run(call.id) if same else words.other_call(call.id))
+        return None
+
+    def _replace(self, old: Out, new: Out) -> None:
+        log = tuple([new if logged is old else logged for logged in self.state.log])
+        self.state = self.state._replace(log=log)
+
+    def _admit(self, claim: Claim, action: str, events: tuple[Event, ...], reviews: tuple[int, ...] = ()) -> Decision:
+        desk, call, label = self.state.desk, claim.call, events[-1].label
+        ticket = call.id
+        while not ticket or (not call.id and self.state.out(ticket) is not None):  # a model may call its own like that
+            desk = desk._replace(numbered=desk.numbered + 1)
+            ticket = f"#{desk.numbered}"
+        if any(counted == label for counted, _ in desk.refusals):
+            desk = desk._replace(refusals=tuple([pair for pair in desk.refusals if pair[0] != label]))
+        out = Out(ticket, call.name, action, events, self.started, self.policy.keep_failed, reviews)
+        self.state = self.state._replace(log=(*self.state.log, out), desk=use(desk, reviews))
+        for event in events:
+            given = Given(event.direction, event.label, event.payload, None, event.by, self.at, {"call": ticket})
+            self.notes.append(Noted(given, OK))
+        return Decision(_with(call, events[-1].payload), "admitted", ticket=ticket)
+
+    def _by_approval(self, claim: Claim, action: str, way: Way, event: Event) -> Decision:
+        """A call that people have allowed, denied, or must be asked about."""
+        no = way.in_state("denied")
+        if no:
+            return self._deny(claim, words.denied(no[0]), no[0])
+        if way.approved:
+            unfit = self.policy.unfit(claim.call.name, way.payload)
+            if unfit is not None:
+                return self._deny(claim, words.unfit(claim.call.name, unfit))
+            granted = [review for review in way.reviews if review is not None]
+            steps = [Event("?", r.gate or "", None, way.payload, r.by, self.at) for r in granted]
+            call = event._replace(payload=way.payload)
+            return self._admit(claim, action, (*steps, call), tuple(review.number for review in granted))
+        opened = open_reviews(self.policy, self.state, way, claim.call.name, self.at)
+        self.state = opened.state
+        self.notes += opened.notes
+        if opened.answer is None:
+            return self._deny(claim, words.too_many_reviews(claim.call.name))
+        return Decision(claim.call, "review", words.asked(opened.answer), review=opened.answer)
+
+    def _deny(self, claim: Claim, message: str, review: Review | None = None) -> Decision:
+        """A call that people do not allow."""
+        decision = self._turn_down(claim, message)
+        return self._count(claim, replace(decision, review=review))
+
+    # -- refusing ------------------------------------------------------------------------------------------------------
+
+    def refuse(self, claim: Claim, verdict: Verdict, message: str | None = None) -> Decision:
+        """The contract says no; what is only observed runs all the same."""
+        call, label = claim.call, self._label(claim)
+        meta: dict[str, object] = {"call": call.id} if call.id else {}
+        if self.policy.observes:
+            meta["observed"] = True
+        given = Given("!", label, claim.arguments, None, None, self.at, meta or None)
+        self.notes.append(Noted(given, verdict))
+        if self.policy.observes and claim.arguments is not None:
+            return Decision(replace(call, arguments=claim.arguments), "admitted", verdict=verdict)
+        said = words.refused(verdict) if message is None else message
+        return self._count(claim, Decision(call, "refused", said, verdict=verdict))
+
+    def _turn_down(self, claim: Claim, message: str) -> Decision:
+        """A call that the contract is not asked about."""
+        meta = {"call": claim.call.id} if claim.call.id else None
+        given = Given("!", self._label(claim), claim.arguments, None, None, self.at, meta)
+        self.notes.append(Noted(given, Blocked(message)))
+        return Decision(claim.call, "refused", message)
+
+    def _fault(self, claim: Claim) -> Decision:
+        """What is no call at all."""
+        why = claim.fault or ""
+        self.notes.append(Remark("no call", {"tool": self._label(claim), "call": claim.call.id or None, "why": why}))
+        return self._count(claim, Decision(claim.call, "refused", why))
+
+    def _label(self, claim: Claim) -> str:
+        return self.policy.label(self._name(claim))
+
+    def _name(self, claim: Claim) -> str:
+        """The name of a call as it can be shown and kept, whatever stands in its place."""
+        name = claim.call.name
+        if not isinstance(name, str) or not name:
+            return "(no name)"
+        return name if len(name) <= _LONGEST_SHOWN and is_text(name) else clip(name)
+
+    def _count(self, claim: Claim, decision: Decision) -> Decision:
+        """The decision, or what becomes of it when there have been too many like it."""
+        if self.policy.observes:
+            return decision
+        label = self._label(claim)
+        counted = dict(self.state.desk.refusals)
+        times = counted.pop(label, 0) + 1
+        refusals = (*counted.items(), (label, times))[-_COUNTED:]
+        self.state = self.state._replace(desk=self.state.desk._replace(refusals=refusals))
+        if times < self.policy.patience:
+            return decision
+        return self._escalate(claim, decision, times)
+
+    def _escalate(self, claim: Claim, decision: Decision, times: int) -> Decision:
+        name, policy = self._name(claim), self.policy
+        said = words.over_and_over(name, times, decision.message)
+        if policy.escalate == "review":
+            opened = open_stuck(policy, self.state, name, _json(claim.arguments), self.at)
+            if opened.answer is not None:
+                self.state = opened.state
+                self.notes += opened.notes
+                waiting = words.waiting_for_person(opened.answer)
+                return replace(decision, status="review", message=f"{said} {waiting}", review=opened.answer)
+        reason = f"`{name}` was refused {times} times"
+        self.state = self.state._replace(desk=self.state.desk._replace(stopped=reason))
+        self.notes.append(Remark("stopped", {"why": reason}))
+        return replace(decision, message=f"{said} {words.stopped(reason)}")
+
+
+def _with(call: ToolCall, payload: Mapping[str, object]) -> ToolCall:
+    """The call with the arguments that were judged: copies, because a tool may do with its own what it likes."""
+    return replace(call, arguments=own_copy(payload))
+
+
+def _json(arguments: dict[str, Json] | None) -> Mapping[str, Json]:
+    """The arguments of a call as a person is shown them; none if they are no JSON."""
+    try:
+        return {} if arguments is None else plainly(arguments)
+    except NotPlainError:
+        return {}
+
+
+def stuck(state: State, at: Time | None) -> Review | None:
+    """The question to a person whether the agent may go on, if it is open."""
+    for review in state.desk.reviews:
+        if review.gate is None and review.state == "open" and not review.is_over(at):
+            return review
+    return None
+
+
+# -- what becomes of a call --------------------------------------------------------------------------------------------
+
+
+def settle(policy: Policy, state: State, ticket: str, result: Mapping[str, object], at: Time | None) -> Change[Verdict]:
+    """A call has returned, so it counts; the verdict is the contract's on its result, to which the call is added.
+
+    If the result is refused the call counts all the same: it has happened.
+    """
+    out = state.out(ticket)
+    if out is None:
+        return Change(state, (), _NOT_OUT)
+    log: list[Firm | Out] = []
+    for logged in state.log:
+        log.extend([Firm(event) for event in out.events] if logged is out else [logged])
+    desk = state.desk
+    if out.digest:
+        desk = desk._replace(done=(*desk.done, Done(out.ticket, out.digest))[-REMEMBERED:])
+    # Before time passes: a call that was made in time is not late because its tool takes long.
+    passed = pass_time(policy, fold(state._replace(log=tuple(log), desk=desk)), at)
+    state, notes = passed.state, list(passed.notes)
+    label = out.events[-1].label
+    if label not in policy.results:
+        notes.append(Remark("call returned", {"call": ticket, "result": result}))
+        return Change(state, tuple(notes), OK)
+    payload = {**result, "call": dict(out.events[-1].payload), "call_id": ticket}
+    happened = happen(state, make_event("?", label, payload, None, None, at), {"call": ticket})
+    return Change(happened.state, (*notes, *happened.notes), happened.answer)
+
+
+def release(
+    policy: Policy, state: State, ticket: str, why: str, at: Time | None, *, begun: bool = True
+) -> Change[Verdict]:
+    """A call has failed: it is taken back, with the approvals it had used, as if it had never been made.
+
+    One that counts even if it fails is taken back only if it was never begun, and if nothing that was let happen since
+    then rests on it.
+    """
+    out = state.out(ticket)
+    if out is None:
+        return Change(state, (), _NOT_OUT)
+    log = tuple([logged for logged in state.log if logged is not out])
+    without = state._replace(log=log, desk=unuse(state.desk, out.reviews))
+    if out.kept and (begun or not _stands(without)):
+        return settle(policy, state, ticket, {"error": why}, at)
+    passed = pass_time(policy, fold(without), at)
+    note = Remark("call failed", {"call": ticket, "event": out.events[-1].word, "why": why})
+    return Change(passed.state, (note, *passed.notes), OK)
+
+
+def _stands(state: State) -> bool:
+    """Whether everything that was let happen is legal."""
+    try:
+        worlds(state)
+    except InternalError:
+        return False
+    return True
+
+
+def withdraw(policy: Policy, reserved: Change[list[Decision]], at: Time | None) -> Change[list[Decision]]:
+    """A batch of which nothing is to run, because something in it was refused."""
+    state, notes = reserved.state, list(reserved.notes)
+    decisions = []
+    for decision in reversed(reserved.answer):  # the last first: it may rest on those before it
+        if decision.ticket is not None:
+            taken_back = release(policy, state, decision.ticket, words.NOT_ALONE, at, begun=False)
+            state = taken_back.state
+            notes += taken_back.notes
+            decision = Decision(decision.call, "refused", words.NOT_ALONE)  # noqa: PLW2901 - the new one is meant
+        decisions.append(decision)
+    return Change(state, tuple(notes), decisions[::-1])
+
+
+# -- everything else ---------------------------------------------------------------------------------------------------
+
+
+def happen(state: State, event: Event, meta: dict[str, object] | None) -> Change[Verdict]:
+    """An event that is no call: a message, a result. It must be legal whatever becomes of the calls that are out."""
+    given = Given(event.direction, event.label, event.payload, event.partner, event.by, event.at, meta)
+    here = worlds(state)
+    verdict = TOO_MANY if here is None else judge(here, [event])[0]
+    if type(verdict) is Ok:
+        state = add(state, Firm(event))
+    return Change(state, (Noted(given, verdict),), verdict)
+
+
+def pass_time(policy: Policy, state: State, at: Time | None) -> Change[Verdict]:
+    """Time passes, if the contract looks at it; a verdict other than `Ok` if something was due and did not happen."""
+    if at is None:
+        return Change(state, (), OK)
+    desk = state.desk if state.desk.now == at else state.desk._replace(now=at)
+    state = state._replace(desk=desk)
+    if not policy.is_timed:
+        return Change(state, (), OK)
+    here = worlds(state)
+    verdict = TOO_MANY if here is None else judge(here, [Passing(at)])[0]
+    if verdict is TOO_MANY:
+        return Change(state, (), verdict)
+    notes = () if type(verdict) is Ok else (Noted(Given(TICKING, at=at), verdict),)
+    return Change(add(state, Firm(Passing(at))), notes, verdict)

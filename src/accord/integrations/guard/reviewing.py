@@ -1,0 +1,282 @@
+"""Asking people, as pure functions: which approval a call lacks, and what becomes of a decision.
+
+A call that is refused, and would be legal after a step that a person makes, is a question to that person. The step is
+not made when the person decides but together with the call it was decided for: that is what binds it to this call with
+this payload, and lets no other use it up. If the call then fails, both are taken back, and it may be tried again.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from accord.canonical import digest
+from accord.errors import UsageError
+from accord.integrations.guard import words
+from accord.integrations.guard.decisions import Change, Remark
+from accord.integrations.guard.state import Out, Review
+from accord.integrations.guard.worlds import judge, worlds
+from accord.machine.events import Event
+from accord.monitor.step import is_over
+from accord.monitor.verdicts import Ok, Violation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from accord.canonical import Json
+    from accord.integrations.guard.policy import Policy
+    from accord.integrations.guard.state import Desk, State
+    from accord.machine.clocks import Time
+    from accord.monitor import Verdict
+    from accord.monitor.step import Situation
+
+__all__ = [
+    "ANSWERS",
+    "Answer",
+    "Way",
+    "decide",
+    "digest_of",
+    "find_way",
+    "open_reviews",
+    "open_stuck",
+    "unuse",
+    "use",
+    "why_even_then",
+]
+
+Answer = Literal["allow", "deny", "modify"]
+ANSWERS: tuple[Answer, ...] = ("allow", "deny", "modify")
+
+_DEEPEST = 3
+"""So many people may have to allow one call."""
+_TRIED = 300
+_MOST_OPEN = 32
+_REMEMBERED = 32
+_SOMEBODY = "somebody"
+
+
+def digest_of(label: str, payload: Mapping[str, Json]) -> str:
+    """The identity of an action: what is called, and with what."""
+    return digest([label, dict(payload)]).removeprefix("sha256:")
+
+
+class Way(NamedTuple):
+    """How approvals make a call legal: through these gates, each with the review for it if there is one.
+
+    `payload` is what the call is made with: what was asked for, or what a person has put in its place.
+    """
+
+    payload: Mapping[str, Json]
+    gates: tuple[str, ...]
+    reviews: tuple[Review | None, ...]
+
+    def in_state(self, state: str) -> list[Review]:
+        """The reviews on this way that are in this state."""
+        return [review for review in self.reviews if review is not None and review.state == state]
+
+    @property
+    def approved(self) -> bool:
+        """Whether everybody has said yes."""
+        return all(review is not None and review.state == "allowed" for review in self.reviews)
+
+
+def find_way(
+    policy: Policy, desk: Desk, here: Sequence[Situation], label: str, payload: Mapping[str, Json], at: Time | None
+) -> Way | None:
+    """The approvals that make a call legal; `None` if none do, and nobody needs to be asked."""
+    if not policy.gates:
+        return None
+    living = [review for review in desk.reviews if review.gate is not None and not review.is_over(at)]
+    asked = digest_of(label, payload)
+    for review in living:
+        if review.digest == asked and review.state == "allowed" and review.modified is not None:
+            payload = review.modified
+    meant = digest_of(label, payload)
+    call = Event("!", label, None, payload, None, at)
+    for gates in _sequences(policy.gates):
+        steps = [Event("?", gate, None, payload, _SOMEBODY, at) for gate in gates]
+        if type(judge(here, [*steps, call])[0]) is Ok:
+            return Way(payload, gates, tuple(_review_of(living, gate, label, meant) for gate in gates))
+    return None
+
+
+def why_even_then(
+    policy: Policy, here: Sequence[Situation], label: str, payload: Mapping[str, Json], at: Time | None
+) -> Verdict | None:
+    """What is wrong with a call's payload even after every approval; `None` if it is not the payload."""
+    call = Event("!", label, None, payload, None, at)
+    for gates in _sequences(policy.gates):
+        steps = [Event("?", gate, None, payload, _SOMEBODY, at) for gate in gates]
+        if type(judge(here, steps)[0]) is Ok:
+            verdict = judge(here, [*steps, call])[0]
+            if isinstance(verdict, Violation) and verdict.about_data:
+                return verdict
+    return None
+
+
+def _sequences(gates: tuple[str, ...]) -> list[tuple[str, ...]]:
+    found: list[tuple[str, ...]] = []
+    for length in range(1, _DEEPEST + 1):
+        if len(found) + len(gates) ** length > _TRIED:
+            break
+        found.extend(product(gates, repeat=length))
+    return found
+
+
+def _review_of(living: list[Review], gate: str, label: str, meant: str) -> Review | None:
+    """The last review of a gate for an action that has not been used up."""
+    for review in reversed(living):
+        if review.gate == gate and review.state != "used":
+            bound = review.digest if review.modified is None else digest_of(label, review.modified)
+            if bound == meant:
+                return review
+    return None
+
+
+# -- opening and using -------------------------------------------------------------------------------------------------
+
+
+def open_reviews(policy: Policy, state: State, way: Way, name: str, at: Time | None) -> Change[Review | None]:
+    """Ask for every approval on a way that nobody was asked for; the first that is open, `None` if too many are."""
+    waiting = way.in_state("open")
+    notes = []
+    for gate, known in zip(way.gates, way.reviews, strict=True):
+        if known is not None:
+            continue
+        opened = _open(policy, state, name, way.payload, gate, at)
+        if opened is None:
+            return Change(state, (), None)
+        state, review = opened
+        waiting.append(review)
+        notes.append(_remark("review opened", review))
+    return Change(state, tuple(notes), waiting[0])
+
+
+def open_stuck(
+    policy: Policy, state: State, name: str, payload: Mapping[str, Json], at: Time | None
+) -> Change[Review | None]:
+    """Ask a person whether an agent that cannot get on may go on; until somebody has answered, it may not."""
+    opened = _open(policy, state, name, payload, None, at)
+    if opened is None:
+        return Change(state, (), None)
+    return Change(opened[0], (_remark("review opened", opened[1]),), opened[1])
+
+
+def _open(
+    policy: Policy,
+    state: State,
+    name: str,
+    payload: Mapping[str, Json],
+    gate: str | None,
+    at: Time | None,
+) -> tuple[State, Review] | None:
+    desk, label = state.desk, policy.label(name)
+    if sum(review.state == "open" and not review.is_over(at) for review in desk.reviews) >= _MOST_OPEN:
+        return None
+    lasts = None if gate is None else policy.review_lasts
+    expires = None if lasts is None or at is None else at + lasts
+    review = Review(desk.numbered + 1, name, label, dict(payload), digest_of(label, payload), gate, at, expires)
+    reviews = _without_old((*desk.reviews, review), at)
+    return state._replace(desk=desk._replace(numbered=review.number, reviews=reviews)), review
+
+
+def _without_old(reviews: tuple[Review, ...], at: Time | None) -> tuple[Review, ...]:
+    """The reviews that still matter, and the last of those that do not."""
+    over = [review for review in reviews if review.state in {"denied", "used"} or review.is_over(at)]
+    dropped = set(over[:-_REMEMBERED])
+    return tuple([review for review in reviews if review not in dropped]) if dropped else reviews
+
+
+def use(desk: Desk, numbers: tuple[int, ...]) -> Desk:
+    """The desk after these reviews have been used up."""
+    return _marked(desk, numbers, "used") if numbers else desk
+
+
+def unuse(desk: Desk, numbers: tuple[int, ...]) -> Desk:
+    """The desk after a call that had used these reviews was taken back."""
+    return _marked(desk, numbers, "allowed") if numbers else desk
+
+
+def _marked(desk: Desk, numbers: tuple[int, ...], state: Literal["used", "allowed"]) -> Desk:
+    reviews = [review._replace(state=state) if review.number in numbers else review for review in desk.reviews]
+    return desk._replace(reviews=tuple(reviews))
+
+
+# -- deciding ----------------------------------------------------------------------------------------------------------
+
+
+def decide(
+    policy: Policy,
+    state: State,
+    identity: str,
+    answer: str,
+    *,
+    by: str,
+    reason: str | None,
+    payload: Mapping[str, Json] | None,
+    at: Time | None,
+) -> Change[Review]:
+    """The decision of a person. `UsageError` if it cannot be taken; then nothing has changed."""
+    review = _to_be_decided(state.desk, identity, at)
+    if is_over(state.settled.place):
+        raise UsageError("the session is closed, so there is nothing to decide any more")
+    if answer not in ANSWERS:
+        raise UsageError(f"a review is decided by `allow`, `deny` or `modify`, got {answer!r}; nothing was decided")
+    if (payload is not None) != (answer == "modify"):
+        raise UsageError("`modify` comes with the payload to use instead, and nothing else does; nothing was decided")
+    if answer == "modify":
+        _check_modified(policy, state, review, payload or {}, at)
+    decided = review._replace(
+        state="denied" if answer == "deny" else "allowed",
+        by=by,
+        reason=reason,
+        decided=at,
+        modified=None if payload is None else dict(payload),
+    )
+    desk = state.desk
+    desk = desk._replace(reviews=tuple([decided if each is review else each for each in desk.reviews]))
+    if review.gate is None:
+        if answer == "deny":
+            desk = desk._replace(stopped=words.stopped_by(decided))
+        else:
+            desk = desk._replace(refusals=tuple([pair for pair in desk.refusals if pair[0] != review.label]))
+    return Change(state._replace(desk=desk), (_remark("review decided", decided, answer),), decided)
+
+
+def _to_be_decided(desk: Desk, identity: str, at: Time | None) -> Review:
+    review = next((review for review in desk.reviews if review.id == identity), None)
+    if review is None:
+        waiting = ", ".join(review.id for review in desk.reviews if review.state == "open" and not review.is_over(at))
+        raise UsageError(f"there is no review `{identity}` in this session; open: {waiting or 'none'}")
+    if review.state != "open":
+        raise UsageError(f"review `{identity}` {words.decided(review)}; that cannot be changed")
+    if review.is_over(at):
+        raise UsageError(f"review `{identity}` has expired; if the action is tried again, there will be a new one")
+    return review
+
+
+def _check_modified(policy: Policy, state: State, review: Review, payload: Mapping[str, Json], at: Time | None) -> None:
+    if review.gate is None:
+        raise UsageError("this review asks whether the agent may go on; there is nothing to modify")
+    here = worlds(state)
+    if here is None or find_way(policy, state.desk, here, review.label, payload, at) is None:
+        out = [logged.name for logged in state.log if isinstance(logged, Out)]
+        until = f" as long as {', '.join(out)} has not returned" if out else ", whoever allows it"
+        raise UsageError(f"the contract refuses `!{review.label}` with this payload{until}; nothing was decided")
+
+
+def _remark(what: str, review: Review, answer: str | None = None) -> Remark:
+    """What the ledger keeps of a review."""
+    kept: dict[str, object] = {
+        "review": review.id,
+        "action": review.name,
+        "payload": dict(review.payload),
+        "gate": review.gate,
+        "answer": answer,
+        "by": review.by,
+        "reason": review.reason,
+        "at": review.decided if answer else review.opened,
+        "expires": review.expires,
+        "modified": None if review.modified is None else dict(review.modified),
+    }
+    return Remark(what, {name: value for name, value in kept.items() if value is not None})

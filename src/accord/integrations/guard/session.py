@@ -1,0 +1,207 @@
+"""One session under guard: its contract, its home, its clock. Every step goes through here.
+
+INVARIANT: what a step answers has been kept. Whatever goes wrong before that is a no.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import replace
+from time import perf_counter
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+
+from accord.errors import AccordError, StoreError, UsageError, ViolationError
+from accord.integrations.batch import in_words
+from accord.integrations.exchange import ToolCall
+from accord.integrations.guard import reserving, words
+from accord.integrations.guard.decisions import Change, Decision
+from accord.integrations.guard.plain import answer_of
+from accord.ledger.attempts import why
+from accord.monitor.events import make_time
+from accord.monitor.verdicts import Blocked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
+
+    from accord.integrations.batch import Claim
+    from accord.integrations.guard.homes import Home
+    from accord.integrations.guard.observing import Observers
+    from accord.integrations.guard.policy import Policy
+    from accord.integrations.guard.state import State
+    from accord.machine.clocks import Time
+    from accord.monitor import Verdict
+
+__all__ = ["LiveSession", "OnViolation"]
+
+T = TypeVar("T")
+OnViolation: TypeAlias = "Literal['block', 'raise', 'observe'] | Callable[[Decision], object]"
+
+
+class LiveSession:
+    """A session, and what is to be done when its contract is broken."""
+
+    __slots__ = ("_clock", "_on_violation", "home", "observers", "policy")
+
+    def __init__(
+        self,
+        policy: Policy,
+        home: Home,
+        clock: Callable[[], Time] | None,
+        on_violation: OnViolation,
+        observers: Observers,
+    ) -> None:
+        self.policy = policy
+        self.home = home
+        self.observers = observers
+        self._clock = clock
+        self._on_violation = on_violation
+
+    @property
+    def strict(self) -> bool:
+        """Whether arguments are written down or shown to people, so that they must be JSON."""
+        return self.home.waits or bool(self.policy.gates)
+
+    @property
+    def has_clock(self) -> bool:
+        """Whether steps are told the time."""
+        return self._clock is not None
+
+    def now(self) -> Time | None:
+        """What time it is; `None` if nobody cares."""
+        if self._clock is None:
+            return None
+        at = make_time(self._clock())
+        if at is None:  # nothing would expire any more
+            raise UsageError("the clock of the guard gives no time")
+        return at
+
+    def state(self) -> State:
+        """What is known of the session now."""
+        return self.home.state()
+
+    def here(self) -> State:
+        """What is known of the session now that time has passed; nobody is told of it."""
+        state, at = self.state(), self.now()
+        last = state.desk.now
+        return reserving.pass_time(self.policy, state, at if at is None or last is None else max(at, last)).state
+
+    def waits(self, state: State) -> bool:
+        """Whether no tool runs until a person has said so."""
+        return state.desk.stopped is not None or reserving.stuck(state, state.desk.now) is not None
+
+    def change(self, judge: Callable[[State, Time | None], Change[T]]) -> T:
+        """One step of the session. A clock that goes back stands still."""
+        at = self.now()
+
+        def asked(state: State) -> Change[T]:
+            last = state.desk.now
+            return judge(state, at if at is None or last is None or at >= last else last)
+
+        return self.home.change(asked, at)
+
+    def tell(self, judge: Callable[[State, Time | None], Change[Verdict]]) -> Verdict:
+        """One step whose answer is a verdict; if it cannot be kept, that is no."""
+        try:
+            return self.change(judge)
+        except UsageError:
+            raise
+        except StoreError as error:
+            return Blocked(f"the session cannot be kept ({why(error)})")
+        except Exception as error:  # noqa: BLE001 - whatever broke inside, the answer is no
+            return Blocked(f"accord failed inside ({error!r})")
+
+    def decide(self, claims: Sequence[Claim], *, started: bool, can_wait: bool, ahead: bool) -> list[Decision]:
+        """Reserve what may run, and do with the rest what the guard was told to."""
+        raises = self._on_violation == "raise"
+        began = perf_counter() if self.observers else 0.0
+
+        def judged(state: State, at: Time | None) -> Change[list[Decision]]:
+            change = reserving.reserve(self.policy, state, claims, at, started=started, can_wait=can_wait, ahead=ahead)
+            if raises and any(decision.status == "refused" for decision in change.answer):
+                return reserving.withdraw(self.policy, change, at)
+            return change
+
+        try:
+            decisions = self.change(judged)
+        except UsageError:
+            raise
+        except StoreError as error:
+            message = f"the session cannot be kept ({why(error)}), so nothing runs"
+            decisions = [Decision(claim.call, "refused", message, verdict=Blocked(message)) for claim in claims]
+        except Exception as error:  # noqa: BLE001 - whatever broke inside, the answer is no
+            message = f"accord failed inside ({error!r}), so nothing runs"
+            decisions = [Decision(claim.call, "refused", message, verdict=Blocked(message)) for claim in claims]
+        decisions = [d if d.review is None else replace(d, review=d.review.copy()) for d in decisions]
+        if self.observers:
+            self.observers.decided(decisions, began)
+        self.react(decisions)
+        return decisions
+
+    def react(self, decisions: list[Decision], returned: object = None) -> None:
+        """What the guard was told to do about what is refused; `returned` is what a tool has returned, if that is."""
+        refused = [decision for decision in decisions if decision.status == "refused"]
+        if not refused or self._on_violation in ("block", "observe"):
+            return
+        if self._on_violation == "raise":
+            cause = next((decision for decision in refused if decision.message != words.NOT_ALONE), refused[0])
+            raise ViolationError(cause.message, cause.verdict, response=returned, results=decisions)
+        try:
+            for decision in refused:
+                self._on_violation(decision)  # type: ignore[operator] # what is left is a function
+        except BaseException:
+            for decision in reversed(decisions):  # the last first: it may rest on those before it
+                if decision.ticket is not None:
+                    self.take_back(decision.ticket, words.NOT_ALONE)
+            raise
+
+    # -- what becomes of a call ---------------------------------------------------------------------------------------
+
+    def settle(self, ticket: str, result: object = None) -> Verdict:
+        """A call has returned. `Ok` if the result may be passed on; it counts whatever the answer."""
+        payload = answer_of(result)
+        return self._end(ticket, lambda state, at: reserving.settle(self.policy, state, ticket, payload, at))
+
+    def fail(self, ticket: str, error: object) -> Verdict:
+        """A call has failed. It is taken back, or counts with its error if the guard keeps failed calls."""
+        said = error if isinstance(error, str) else in_words(error)
+        return self._end(ticket, lambda state, at: reserving.release(self.policy, state, ticket, said, at), said)
+
+    def keep(self, ticket: str, error: str) -> Verdict:
+        """Nobody knows whether a call has happened: it counts, so that it cannot happen twice."""
+        payload = {"error": error}
+        return self._end(ticket, lambda state, at: reserving.settle(self.policy, state, ticket, payload, at), error)
+
+    def take_back(self, ticket: str, why_not: str) -> Verdict:
+        """A call was never begun, so it does not count, whatever becomes of those that fail."""
+
+        def release(state: State, at: Time | None) -> Change[Verdict]:
+            return reserving.release(self.policy, state, ticket, why_not, at, begun=False)
+
+        return self._end(ticket, release, why_not)
+
+    def around(self, decision: Decision) -> AbstractContextManager[None]:
+        """What goes on around a tool that runs, for those who watch."""
+        return self.observers.running(decision) if self.observers else nullcontext()
+
+    def _end(
+        self, ticket: str, judge: Callable[[State, Time | None], Change[Verdict]], error: str | None = None
+    ) -> Verdict:
+        """The end of a call, and who is told of it."""
+        if not self.observers:
+            return self.tell(judge)
+        call = self._call(ticket)
+        began = perf_counter()
+        verdict = self.tell(judge)
+        if error is None:
+            self.observers.returned(call, verdict, began)
+        else:
+            self.observers.failed(call, error)
+        return verdict
+
+    def _call(self, ticket: str) -> ToolCall:
+        try:
+            out = self.state().out(ticket)
+        except AccordError:
+            out = None  # the step itself will say so
+        return ToolCall("", {}, ticket) if out is None else ToolCall(out.name, dict(out.events[-1].payload), ticket)

@@ -1,0 +1,144 @@
+"""What a guard says, to models and to people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from accord.integrations.guard.state import Out
+from accord.monitor.wording import list_words, quote_text
+
+if TYPE_CHECKING:
+    from accord.integrations.guard.state import Review, State
+    from accord.machine.clocks import Time
+    from accord.monitor import Verdict
+
+__all__ = [
+    "NOT_ALONE",
+    "already_out",
+    "already_run",
+    "asked",
+    "decided",
+    "denied",
+    "even_then",
+    "other_call",
+    "over_and_over",
+    "refused",
+    "rests_on_others",
+    "situation",
+    "stopped",
+    "stopped_by",
+    "too_many_reviews",
+    "unfit",
+    "waiting_for_person",
+]
+
+
+NOT_ALONE = "It was not run, because another call of its batch was refused."
+
+
+def situation(state: State, allowed: list[str], tools: list[str] | None, at: Time | None) -> str:
+    """Where a session stands."""
+    if state.desk.stopped is not None:
+        return stopped(state.desk.stopped)
+    said = []
+    if tools is not None:
+        said.append(f"Tools that may be called now: {', '.join(quote_text(tool) for tool in tools) or 'none'}.")
+    said.append(f"Allowed by the contract now: {list_words(allowed) or 'nothing'}.")
+    out = [quote_text(logged.name) for logged in state.log if isinstance(logged, Out)]
+    if out:
+        said.append(f"Not returned yet: {', '.join(out)}.")
+    for review in state.desk.reviews:
+        if review.state == "open" and not review.is_over(at):
+            said.append(f"A person has been asked about {quote_text(review.name)} (review {review.id}).")
+        elif review.state == "allowed" and review.gate is not None and not review.is_over(at):
+            said.append(f"{quote_text(review.name)} was allowed by {review.by}; ask for it again, unchanged.")
+    return " ".join(said)
+
+
+def refused(verdict: Verdict) -> str:
+    """The contract says no."""
+    return verdict.explain() if hasattr(verdict, "explain") else "It is not allowed now."
+
+
+def even_then(verdict: Verdict) -> str:
+    """No approval helps."""
+    return f"{refused(verdict)} No approval would change that."
+
+
+def rests_on_others(name: str, others: list[str]) -> str:
+    """It would be legal if others had returned."""
+    which = ", ".join(quote_text(other) for other in others)
+    return f"{quote_text(name)} rests on {which}, which has not returned yet. Ask for it again when it has."
+
+
+def over_and_over(name: str, times: int, message: str) -> str:
+    """The same call was refused again and again."""
+    return (
+        f"{quote_text(name)} has now been refused {times} times. Do not ask for it again as before: {message} "
+        "If you cannot do that, say so and stop."
+    )
+
+
+def stopped(reason: str) -> str:
+    """Nothing runs any more."""
+    return f"No tool runs any more in this session: {reason}. Do not ask for any; say that a person has to look at it."
+
+
+def stopped_by(review: Review) -> str:
+    """Why a session was stopped by a person."""
+    because = f" ({review.reason})" if review.reason else ""
+    return f"{review.by} has decided that the agent must not go on{because}"
+
+
+def asked(review: Review) -> str:
+    """A person was asked about a call."""
+    return (
+        f"{quote_text(review.name)} needs the approval of a person, who has been asked (review {review.id}). It has "
+        "not run. Go on with something else, or ask for it again, unchanged, when the approval is there."
+    )
+
+
+def waiting_for_person(review: Review) -> str:
+    """A person was asked whether the agent may go on."""
+    return (
+        f"{quote_text(review.name)} was refused so often that a person has been asked (review {review.id}). No tool "
+        "runs until then."
+    )
+
+
+def denied(review: Review) -> str:
+    """A person has said no."""
+    because = f": {review.reason}" if review.reason else ""
+    return f"{quote_text(review.name)} was denied by {review.by}{because}. Do not ask for it again like this."
+
+
+def unfit(name: str, why: str) -> str:
+    """A person has put arguments in place of others that the tool would not be called with."""
+    return f"{quote_text(name)} was allowed with other arguments, and it cannot be called with those: {why}."
+
+
+def decided(review: Review) -> str:
+    """What was decided."""
+    if review.state == "used":
+        return f"was allowed by {review.by} and has been used up"
+    return f"was {review.state} by {review.by}" + (f" at {review.decided}" if review.decided is not None else "")
+
+
+def too_many_reviews(name: str) -> str:
+    """Nobody can be asked."""
+    return f"{quote_text(name)} needs the approval of a person, and too many questions are open already."
+
+
+def already_run(ticket: str) -> str:
+    """The call of that id has run."""
+    return f"The call with the id {quote_text(ticket)} has run already; it is not run twice."
+
+
+def already_out(ticket: str) -> str:
+    """The call of that id is running."""
+    return f"The call with the id {quote_text(ticket)} is running already, and has not returned."
+
+
+def other_call(ticket: str) -> str:
+    """The id belongs to another call."""
+    return f"The id {quote_text(ticket)} belongs to another call, so this one is not run."

@@ -1,0 +1,49 @@
+"""Guards for the tests: in memory and in stores, and tools that say when they ran."""
+
+from __future__ import annotations
+
+import pytest
+
+from accord import Guard, MemoryStore, SQLiteStore
+
+
+@pytest.fixture(name="guard_of", params=["no store", "memory store", "sqlite"])
+def _guard_of(request, tmp_path):
+    """Makes guards of one session; those without a store each have their own."""
+    kept = {}
+    if request.param == "memory store":
+        kept = {"store": MemoryStore(), "key": "s1"}
+    if request.param == "sqlite":
+        kept = {"store": SQLiteStore(tmp_path / "sessions.db", fsync="never"), "key": "s1"}
+    yield lambda contract, **options: Guard(contract, **kept, **options)
+    if kept:
+        assert kept["store"].session("s1") is None or kept["store"].verify("s1").ok
+        kept["store"].close()
+
+
+@pytest.fixture(name="shared_of", params=["memory store", "sqlite"])
+def _shared_of(request, tmp_path):
+    """Makes guards of one session in a store, each with a home of its own."""
+    store = MemoryStore() if request.param == "memory store" else SQLiteStore(tmp_path / "s.db", fsync="never")
+    yield lambda contract, **options: Guard(contract, store=store, key="s1", **options)
+    store.close()
+
+
+class Tools(dict):
+    """Tools that take anything, and `ran`, which of them ran in which order."""
+
+    def __init__(self, *names):
+        self.ran = []
+        super().__init__({name: self._tool(name) for name in names})
+
+    def _tool(self, name):
+        def tool(**arguments):
+            self.ran.append(name)
+            return arguments or None
+
+        return tool
+
+
+@pytest.fixture(name="tools_named")
+def _tools_named():
+    return Tools
