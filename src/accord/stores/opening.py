@@ -46,6 +46,6 @@ def open_store(address: str, *, secret: bytes | None = None, create: bool = True
         address = unquote(rest.removeprefix("///"))
     elif separator and rest.startswith("//"):
         raise UsageError(f"no store is known that is reached by `{scheme}:`")
-    if not create and not Path(address).exists():
+    if not create and (not Path(address).exists() or (Path(address).is_file() and not Path(address).stat().st_size)):
         raise UsageError(f"there is no store at {address}")
     return SQLiteStore(address, secret=secret)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 
+import msgspec
 import pytest
 
 import accord
 from accord import MemoryStore, StoredSession
 from accord.ledger.represent import is_plain_number, plain_copy, represent
 from accord.stores import judging
+from accord.stores.record import read, write
 
 CONTRACTS = [
     "rec X.!{a.?b.X, c.?d.X}",
@@ -94,3 +96,15 @@ def test_a_plain_copy_shares_nothing_that_can_change():
 @pytest.mark.parametrize("value", [True, "1", None, 2**62, 1.0, 1e16, 1e-9, float("inf"), float("nan"), -0.0])
 def test_what_is_no_plain_number(value):
     assert not is_plain_number(value) or value == 2**62
+
+
+def test_a_record_that_contradicts_itself():
+    """Its seal is right, so somebody who knows the secret has made it; still nothing is done with it."""
+    store = MemoryStore()
+    for key, mode in (("s1", "refuse"), ("s2", "halt")):
+        StoredSession(store, "rec X.!a.X", key, mode=mode).send("a")
+    mine, other = (read(key, store.row(key), None) for key in ("s1", "s2"))
+    forged = write(msgspec.structs.replace(mine, session=other.session), None)
+    store._sessions["s1"] = forged, *store._sessions["s1"][1:]
+    answer = StoredSession(store, "rec X.!a.X", "s1").send("a")
+    assert "its record contradicts itself" in answer.reason

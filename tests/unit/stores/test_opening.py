@@ -86,3 +86,12 @@ def test_what_is_no_store():
         StoredSession({}, "!a.end", "s1")
     with pytest.raises(UsageError, match="mode is"):
         StoredSession(MemoryStore(), "!a.end", "s1", mode="maybe")
+
+
+def test_an_empty_file_is_no_store_to_look_at(tmp_path):
+    (tmp_path / "empty").touch()
+    with pytest.raises(UsageError, match="there is no store at"):
+        open_store(str(tmp_path / "empty"), create=False)
+    assert not (tmp_path / "empty").stat().st_size
+    open_store(str(tmp_path / "empty")).close()
+    open_store(str(tmp_path / "empty"), create=False).close()

@@ -346,6 +346,18 @@ def test_a_file_that_may_not_grow(path, limit):
     assert after == f"Ok() {int(accepted) + 2} True"
 
 
+@pytest.mark.parametrize(("fsync", "level"), [("always", 2), ("never", 1)])
+def test_what_is_answered_is_flushed(path, fsync, level):
+    """FULL flushes the log at each commit, NORMAL before it is moved to the file; also after a fork."""
+    with SQLiteStore(path, fsync=fsync) as store:
+        for _ in range(2):
+            with store._using() as db:
+                assert db.execute("PRAGMA synchronous").fetchone() == (level,)
+                assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+            store.before_fork()
+            store.after_fork_here()
+
+
 @pytest.mark.parametrize("fsync", ["sometimes", True, None])
 def test_what_is_no_way_to_flush(path, fsync):
     with pytest.raises(UsageError, match="`fsync` is `always` or `never`"):

@@ -49,6 +49,32 @@ class TimeTests(Ground):
             session_of(store, ONE_SHOT).send("pay")
         assert session.send("pay", at=2) == Ok()
 
+    def test_a_worker_that_was_told_nothing_of_expiry(self, store: Store) -> None:
+        """It does not prolong the session, and does not free it either, however plain and usual its attempts are."""
+        session_of(store, "rec X.!a.X", expires_after=10).send("a", at=0)
+        worker = session_of(store, "rec X.!a.X")
+        for at in range(1, 6):
+            assert worker.send("a", at=at) == Ok()
+            assert worker.expires == 10
+        with pytest.raises(UsageError, match="needs `at=`"):
+            worker.send("a")
+        assert worker.send("a", at=10) == Blocked("the session has expired")
+
+    def test_a_worker_that_lets_a_session_expire_which_did_not(self, store: Store) -> None:
+        session_of(store, "rec X.!a.X").send("a")
+        worker = session_of(store, "rec X.!a.X", expires_after=10)
+        for at in range(5):
+            assert worker.send("a", at=at) == Ok()
+            assert worker.expires == at + 10
+
+    def test_misuse_prolongs_nothing(self, store: Store) -> None:
+        session = session_of(store, ONE_SHOT, expires_after=10)
+        session.send("note", at=0)
+        with pytest.raises(UsageError, match="a label is a `str`"):
+            session.send(7, at=9)  # type: ignore[arg-type]
+        assert session.expires == 10
+        assert session.version == 2
+
     def test_sweeping(self, store: Store) -> None:
         contract = accord.compile(ONE_SHOT)
         for number in range(20):
