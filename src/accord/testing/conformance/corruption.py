@@ -71,6 +71,8 @@ class CorruptionTests(Ground):
         faults = {info.key: info.fault for info in store.sessions()}
         assert len(faults) == 5
         assert [key for key, fault in faults.items() if fault] == ["s2"]
+        for chosen in (store.sessions(status="complete"), store.sessions(contract="sha256:none")):
+            assert "s2" in [info.key for info in chosen if info.fault], "what is corrupted is told, whatever is asked"
         assert StoredSession(store, contract, "s3").send("pay") == Ok()
 
     def test_the_row_of_another_session_is_refused(self, harness: StoreHarness, store: Store) -> None:
