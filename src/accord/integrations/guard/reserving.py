@@ -336,7 +336,7 @@ def release(
         return Change(state, (), _NOT_OUT)
     log = tuple([logged for logged in state.log if logged is not out])
     without = state._replace(log=log, desk=unuse(state.desk, out.reviews))
-    if out.kept and (begun or not _stands(without)):
+    if (out.kept or policy.keep_failed) and (begun or not _stands(without)):
         return settle(policy, state, ticket, {"error": why}, at)
     passed = pass_time(policy, fold(without), at)
     note = Remark("call failed", {"call": ticket, "event": out.events[-1].word, "why": why})

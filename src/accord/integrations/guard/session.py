@@ -10,7 +10,7 @@ from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
-from accord.errors import AccordError, StoreError, UsageError, ViolationError
+from accord.errors import StoreError, UsageError, ViolationError
 from accord.integrations.batch import in_words
 from accord.integrations.exchange import ToolCall
 from accord.integrations.guard import reserving, words
@@ -202,6 +202,6 @@ class LiveSession:
     def _call(self, ticket: str) -> ToolCall:
         try:
             out = self.state().out(ticket)
-        except AccordError:
-            out = None  # the step itself will say so
-        return ToolCall("", {}, ticket) if out is None else ToolCall(out.name, dict(out.events[-1].payload), ticket)
+        except Exception:  # noqa: BLE001 - the step itself will say so, and must be tried
+            out = None
+        return ToolCall("", {}, ticket) if out is None else ToolCall(out.name, out.copy().events[-1].payload, ticket)
