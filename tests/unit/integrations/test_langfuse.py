@@ -9,7 +9,9 @@ import random
 import subprocess
 import sys
 import textwrap
+import time
 from contextlib import contextmanager
+from datetime import UTC, datetime, tzinfo
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -439,9 +441,20 @@ def test_what_a_session_records_stands_inside_its_guardrail(receiver, client):
     assert (outer.parent, nested.parent, nested.trace) == ("", outer.id, outer.trace)
 
 
+class Slow(Monitor):
+    """Others have time to get in between a look at it and a step."""
+
+    __slots__ = ()
+
+    @property
+    def situation(self):
+        time.sleep(0.0005)
+        return super().situation
+
+
 def test_threads_have_their_own_parents_and_true_states(receiver, client):
     steps = 5 * THREADS
-    monitor = LangfuseMonitor(".".join(["!a"] * steps) + ".end", client)
+    monitor = LangfuseMonitor(Slow(".".join(["!a"] * steps) + ".end"), client)
     walk = Monitor(monitor.contract)
     way = [walk.current_state, *[walk.send("a") and walk.current_state for _ in range(steps)]]
 
@@ -656,6 +669,18 @@ def test_a_sdk_that_fails_only_now_and_then_is_told_the_rest():
     monitor = LangfuseMonitor("!a.end", broken)
     assert monitor.send("a") == Ok()
     assert broken.done == ["start", "enter", "update", "score", "exit"] and monitor.lost == 1
+
+
+def test_an_attempt_that_cannot_be_shown_is_made_all_the_same(receiver, client):
+    class Nowhere(tzinfo):
+        def utcoffset(self, _):
+            raise RuntimeError("there is no time")
+
+    monitor = LangfuseMonitor(Odd(Ok), client)
+    assert monitor.send("a", at=datetime(2026, 1, 1, tzinfo=Nowhere())) == Ok()
+    assert monitor.send("a", at=datetime(2026, 1, 1, tzinfo=UTC)) == Ok() and monitor.lost == 1
+    client.flush()
+    assert [step.input["at"] for step in receiver.guardrails()] == ["2026-01-01T00:00:00+00:00"]
 
 
 def test_a_server_that_is_not_there():
