@@ -80,7 +80,7 @@ class _Reader:
         self.room = ROOM
 
     def read(self, value: object, depth: int) -> Json:
-        self.room -= 8
+        self.room -= 16  # what stands around it included
         if value is None or value is True or value is False:
             return value
         kind = type(value)  # `isinstance` would ask the value itself
