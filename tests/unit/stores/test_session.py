@@ -28,7 +28,9 @@ class Breaking(MemoryStore):
 
 
 @pytest.mark.parametrize("late", [False, True])
-@pytest.mark.parametrize("error", [ZeroDivisionError(), OSError(5, "broken"), MemoryError(), UnicodeError(), KeyError()])
+@pytest.mark.parametrize(
+    "error", [ZeroDivisionError(), OSError(5, "broken"), MemoryError(), UnicodeError(), KeyError()]
+)
 def test_an_answer_that_was_found_but_not_kept_is_not_given(error, late):
     store = Breaking(error, late=late)
     session = StoredSession(store, ONCE, "s1")
