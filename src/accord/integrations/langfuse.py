@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, cast
 from accord.errors import UsageError
 from accord.integrations.excerpt import cut, excerpt
 from accord.integrations.observation import FAILED, Look, Observation, States, report, states_between
+from accord.integrations.session import is_session
 from accord.language import print_document
 from accord.machine.contract import Contract
 from accord.monitor import Monitor
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 __all__ = ["LangfuseMonitor"]
 
 _LOG = logging.getLogger("accord.langfuse")
-_METHODS = ("send", "receive", "mode", "situation")
 _LONGEST_NAME = 100
 
 
@@ -77,7 +77,7 @@ class LangfuseMonitor:
     ) -> None:
         if isinstance(protocol, str | Path | Contract):
             self._session: Any = Monitor(protocol, protocol=name, mode="halt" if mode is None else mode, at=at)
-        elif not all(_has(protocol, method) for method in _METHODS):
+        elif not is_session(protocol):
             raise UsageError(f"`protocol` is a contract or a session, got `{type(protocol).__name__}`")
         elif (name, mode, at) != (None, None, None):
             raise UsageError("`name`, `mode` and `at` are for a new session, and this one is there already")
@@ -310,17 +310,6 @@ def _client(langfuse: Langfuse | None) -> Langfuse:
     if not hasattr(langfuse, "start_as_current_observation"):
         raise UsageError(f"`langfuse` is a client of Langfuse, such as `get_client()`, got `{type(langfuse).__name__}`")
     return langfuse
-
-
-def _has(session: object, name: str) -> bool:
-    """Whether it is there, even if it cannot be read now, as where a store is down."""
-    try:
-        getattr(session, name)
-    except AttributeError:
-        return False
-    except Exception:  # noqa: BLE001, S110 - see above
-        pass
-    return True
 
 
 def _described(session: Any) -> tuple[str | None, dict[str, Json]]:  # noqa: ANN401 - as above
