@@ -113,11 +113,21 @@ class LiveSession:
 
     def decide(self, claims: Sequence[Claim], *, started: bool, can_wait: bool, ahead: bool) -> list[Decision]:
         """Reserve what may run, and do with the rest what the guard was told to."""
+
+        def reserve(state: State, at: Time | None) -> Change[list[Decision]]:
+            return reserving.reserve(self.policy, state, claims, at, started=started, can_wait=can_wait, ahead=ahead)
+
+        return self.decide_by(claims, reserve)
+
+    def decide_by(
+        self, claims: Sequence[Claim], reserve: Callable[[State, Time | None], Change[list[Decision]]]
+    ) -> list[Decision]:
+        """As `decide`, for whoever reserves in a way of their own."""
         raises = self._on_violation == "raise"
         began = perf_counter() if self.observers else 0.0
 
         def judged(state: State, at: Time | None) -> Change[list[Decision]]:
-            change = reserving.reserve(self.policy, state, claims, at, started=started, can_wait=can_wait, ahead=ahead)
+            change = reserve(state, at)
             if raises and any(decision.status == "refused" for decision in change.answer):
                 return reserving.withdraw(self.policy, change, at)
             return change
