@@ -163,21 +163,25 @@ class StoreHome(Home):
         """One exchange of the store."""
         answer: Any = None
         after: _Known | None = None
+        wrong: Exception | None = None
 
         def ask(row: Row | None) -> StoreChange | None:
-            nonlocal answer, after
-            known = self._recognise(row)
-            expires = self._expiry(known, at)
-            change = judge(known.state)
-            answer = change.answer
-            if not change.notes:
-                after = known
-                return None
-            kept, after = self._kept(known, change, expires)
+            nonlocal answer, after, wrong
+            wrong = None
+            try:
+                known = self._recognise(row)
+                expires = self._expiry(known, at)
+                change = judge(known.state)
+                answer = change.answer
+                kept, after = self._kept(known, change, expires) if change.notes else (None, known)
+            except Exception as error:  # noqa: BLE001 - raised below if it was about what is really there
+                wrong, kept = error, None
             return kept
 
         known = self._known
         self._store.exchange(self._key, None if known is None else known.row, ask)
+        if wrong is not None:
+            raise wrong
         if after is None:
             raise CorruptSessionError("the store has not looked at the session")
         self._known = after
