@@ -39,9 +39,9 @@ class MemoryHarness(StoreHarness):
         self.sessions[key] = row, *self.sessions[key][1:]
 
     def put_line(self, key, number, line):
-        row, lines, count = self.sessions[key]
+        row, lines, _ = self.sessions[key]
         lines[number : number + 1] = [] if line is None else [line]
-        self.sessions[key] = row, lines, count - (line is None)
+        self.sessions[key] = row, lines, len(lines)
 
 
 class SQLiteHarness(StoreHarness):
@@ -174,7 +174,10 @@ class RedisHarness(StoreHarness):
     def put_line(self, key, number, line):
         with self.client as client, self.open() as store:
             name = store._key(key, "ledger")
-            client.lset(name, number, line or "gone")
+            if number == client.llen(name):
+                client.rpush(name, line)
+            else:
+                client.lset(name, number, line or "gone")
             if line is None:
                 client.lrem(name, 1, "gone")
 

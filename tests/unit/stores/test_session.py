@@ -42,6 +42,16 @@ def test_an_answer_that_was_found_but_not_kept_is_not_given(error, late):
     assert isinstance(session.send("pay"), Violation) if late else session.send("pay") == Ok()
 
 
+def test_what_an_interrupt_has_left_in_memory_does_not_count():
+    store = MemoryStore()
+    session = StoredSession(store, ONCE, "s1")
+    session.send("note")
+    store._sessions["s1"][1].append(b"a line that nobody was told of")
+    assert store.verify("s1").ok
+    assert session.send("pay") == Ok()
+    assert store.verify("s1").entries == 3
+
+
 def test_a_store_that_does_not_look():
     class Lazy(MemoryStore):
         def exchange(self, key, guess, judge):

@@ -105,6 +105,21 @@ class CorruptionTests(Ground):
         assert result.finding is not None
         assert result.finding.fault == "other history"
 
+    @pytest.mark.parametrize("warm", [False, True], ids=["new worker", "same worker"])
+    def test_an_entry_that_nobody_acknowledged_is_not_overwritten(
+        self, harness: StoreHarness, store: Store, *, warm: bool
+    ) -> None:
+        session = session_of(store, ONE_SHOT)
+        session.send("note")
+        before = store.row("s1")
+        with where_possible():
+            harness.put_line("s1", 2, b"what else has happened\n")
+        session = session if warm else session_of(store, ONE_SHOT)
+        assert isinstance(session.send("pay"), Blocked)
+        assert store.row("s1") == before
+        assert store.lines("s1", 2, 10) == [b"what else has happened\n"]
+        assert not store.verify("s1").ok
+
     @pytest.mark.parametrize("number", [0, 3, 6])
     def test_a_changed_line_is_found(self, harness: StoreHarness, store: Store, tmp_path: Path, number: int) -> None:
         session = session_of(store, ONE_SHOT)
