@@ -146,7 +146,10 @@ def test_a_session_that_everybody_wants(cache):
 
 @pytest.mark.parametrize(
     ("kind", "asked", "warm"),
-    [("database", b"moved", True), ("database", b"COMMIT", False), ("cache", b"EVALSHA", True), ("cache", b"EVALSHA", False)],
+    [
+        ("database", b"moved", True), ("database", b"COMMIT", False),
+        ("cache", b"EVALSHA", True), ("cache", b"EVALSHA", False),
+    ],
     ids=["PostgreSQL, a statement", "PostgreSQL, a commit", "Redis, a guess", "Redis, no guess"],
 )  # fmt: skip
 def test_an_answer_that_is_lost_on_the_way(request, kind, asked, warm):
