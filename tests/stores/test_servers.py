@@ -15,6 +15,7 @@ from accord import Blocked, Ok, PostgresStore, RedisStore, StoredSession, StoreE
 from accord.stores import postgres as postgres_module
 from accord.testing.conformance.concurrency import all_at_once
 from tests.stores.harnesses import PostgresHarness, RedisHarness
+from tests.stores.proxy import Proxy
 
 ONCE = "rec X.{!note.X, !pay.end}"
 NUMBERS = count()
@@ -138,6 +139,37 @@ def test_a_session_that_everybody_wants(cache):
         all_at_once(work, 32)
         assert answers == [Ok()] * 800
         assert store.verify("s1").entries == 801
+
+
+# -- both --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked", "warm"),
+    [
+        ("database", b"moved", True), ("database", b"COMMIT", False),
+        ("cache", b"EVALSHA", True), ("cache", b"EVALSHA", False),
+    ],
+    ids=["PostgreSQL, a statement", "PostgreSQL, a commit", "Redis, a guess", "Redis, no guess"],
+)  # fmt: skip
+def test_an_answer_that_is_lost_on_the_way(request, kind, asked, warm):
+    """The step is taken and the connection is gone: the answer is no, and the next look tells the truth."""
+    harness = request.getfixturevalue(kind)
+    port = harness.server.port
+    with Proxy(port) as proxy, harness.open() as around:
+        cut = harness.address.replace(f":{port}", f":{proxy.port}")
+        with type(around)(cut, timeout=5) as store:
+            session = StoredSession(store, ONCE, "s1")
+            session.send("note")
+            if not warm:
+                session = StoredSession(store, ONCE, "s1")
+            proxy.wanted = asked
+            answer = session.send("pay")
+            assert proxy.cut.is_set()
+            assert isinstance(answer, Blocked)
+            assert StoredSession(around, ONCE, "s1").status == session.status == "complete"
+            assert isinstance(session.send("pay"), Violation)
+            assert around.verify("s1").entries == 4
 
 
 # -- addresses ---------------------------------------------------------------------------------------------------------

@@ -166,6 +166,18 @@ class SteppingTests(Ground):
             "a\\b",
             "😀",
             "x" * 200,
+            "😀" * 200,
+            "%",
+            "_",
+            "[a]",
+            "?",
+            "a\\*",
+            "{a}",
+            "{}",
+            "a}:session",
+            "s1:ledger",
+            "null",
+            "' OR 1=1 --",
         ]
         contract = accord.compile("!a.end")
         for key in keys:
