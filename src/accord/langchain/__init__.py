@@ -14,14 +14,44 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from accord.langchain.asking import ProtocolResume
+    from accord.langchain.fsm import MonitorContext, ProtocolFSM, ToolRef, Transition, ref
     from accord.langchain.middleware import AccordMiddleware
+    from accord.langchain.monitor import ProtocolMonitor
+    from accord.langchain.protocol_middleware import CheckpointedProtocolMiddleware, ProtocolEnforcerMiddleware
+    from accord.langchain.schema import ProtocolState
+    from accord.langchain.violations import ProtocolViolationError, ViolationEvent
 
 _HOME = {
     "AccordMiddleware": "middleware",
+    "CheckpointedProtocolMiddleware": "protocol_middleware",
+    "MonitorContext": "fsm",
+    "ProtocolEnforcerMiddleware": "protocol_middleware",
+    "ProtocolFSM": "fsm",
+    "ProtocolMonitor": "monitor",
     "ProtocolResume": "asking",
+    "ProtocolState": "schema",
+    "ProtocolViolationError": "violations",
+    "ToolRef": "fsm",
+    "Transition": "fsm",
+    "ViolationEvent": "violations",
+    "ref": "fsm",
 }
 
-__all__ = ["AccordMiddleware", "ProtocolResume"]
+__all__ = [
+    "AccordMiddleware",
+    "CheckpointedProtocolMiddleware",
+    "MonitorContext",
+    "ProtocolEnforcerMiddleware",
+    "ProtocolFSM",
+    "ProtocolMonitor",
+    "ProtocolResume",
+    "ProtocolState",
+    "ProtocolViolationError",
+    "ToolRef",
+    "Transition",
+    "ViolationEvent",
+    "ref",
+]
 
 _NEEDED = ("langchain", "langchain_core", "langgraph")
 

@@ -55,7 +55,8 @@ class Question(NamedTuple):
     """What a person is asked, as it is shown.
 
     `gates` are the labels of steps that can be made, `verbs` what else can be answered. `about` is the call, if it is
-    about one, and `key` tells it from all other questions: the gate, and the digest of the action.
+    about one, and `key` tells it from all other questions: the gate, and the digest of the action. `context` says where
+    the session is.
     """
 
     type: Literal["accord.review", "accord.gate"]
@@ -65,6 +66,7 @@ class Question(NamedTuple):
     about: dict[str, Any] | None = None
     review: str | None = None
     key: tuple[str | None, str] | None = None
+    context: Mapping[str, Any] | None = None
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -79,6 +81,7 @@ class Question(NamedTuple):
             "to": to,
             "question": self.text,
             "choices": list(self.choices),
+            **(self.context or {}),
         }
         if self.about is not None:
             shown["action"] = self.about

@@ -84,10 +84,13 @@ def unpack(kept: Kept, where: Where, law: Law) -> Opened:
 
 
 class ThreadHome(Home):
-    """Where a session lives while a hook runs, or for as long as its owner does."""
+    """Where a session lives while a hook runs, or for as long as its owner does. A rehearsal has no effects."""
 
-    def __init__(self, opened: Opened, law: Law, name: str, ledger: Ledger | None = None) -> None:
+    def __init__(
+        self, opened: Opened, law: Law, name: str, ledger: Ledger | None = None, *, rehearsal: bool = False
+    ) -> None:
         self.opened = opened
+        self._rehearsal = rehearsal
         self.waits = ledger is not None
         self._law = law
         self._name = name
@@ -101,13 +104,21 @@ class ThreadHome(Home):
     def change(self, judge: Callable[[State], Change[T]], at: Time | None) -> T:  # noqa: ARG002 - it does not expire
         """One step. What becomes of it is written down first."""
         with self._lock:
-            change = judge(self.opened.state)
+            with self._law.seeing(self.opened.trace):
+                change = judge(self.opened.state)
             if change.state is self.opened.state and not change.notes:
                 return change.answer
-            self._record(change.notes)
+            if not self._rehearsal:
+                self._record(change.notes)
+                self._law.act(self.opened.state, self.opened.trace, change.notes)
             trace = self._law.trace(self.opened.trace, change.notes)
             self.opened = Opened(self.opened.number, change.state, trace)
             return change.answer
+
+    def replace(self, opened: Opened) -> None:
+        """Put another session in its place."""
+        with self._lock:
+            self.opened = opened
 
     def _record(self, notes: Sequence[Noted | Remark]) -> None:
         if self._ledger is None:

@@ -21,7 +21,6 @@ from langgraph.errors import GraphBubbleUp
 from accord.errors import UsageError, ViolationError
 from accord.integrations.exchange import ToolCall
 from accord.integrations.guard import words
-from accord.integrations.guard.decisions import Decision
 from accord.integrations.guard.looking import look_at
 from accord.integrations.guard.state import Out
 from accord.integrations.guard.visible import may_be_called
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
     from langgraph.runtime import ExecutionInfo, Runtime
 
     from accord.integrations.batch import Claim
-    from accord.integrations.guard.decisions import Change
+    from accord.integrations.guard.decisions import Change, Decision
     from accord.integrations.guard.state import State
     from accord.langchain.arbitrating import Answered
     from accord.langchain.asking import Answer
@@ -142,16 +141,15 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     def after_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Decide about all calls of the batch, in order; what is illegal is answered here and never sent off."""
         calls = [call for call in pending_calls(state["messages"]) if self._law.judges(call["name"])]
-        spoken = self._law.spoken(state)
-        if not calls and not spoken:
+        if not calls and not self._law.listens:
             return None
         _check_ids(calls)
         sitting = self._keeping.sit(state, where(runtime.execution_info))
         claims = look_at([ToolCall(call["name"], call["args"], call["id"] or "") for call in calls], None, strict=True)
         answered = self._ask_about(sitting, claims) if self._law.asks_about_calls else []
         messages = self._fold(sitting, state, runtime)
-        for label, payload in spoken:
-            self._say(sitting, label, payload)
+        for direction, label, payload in self._law.spoken(state, sitting.session.state()):
+            self._say(sitting, direction, label, payload)
 
         def reserve(state: State, at: Time | None) -> Change[list[Decision]]:
             heeded = heed_denials(self._law, state, claims, answered)
@@ -300,24 +298,29 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             there = [m for m in messages if isinstance(m, ToolMessage) and m.tool_call_id == returned.ticket]
             instead += [replaced(message, said) for message in there]
             call = ToolCall(there[0].name or "" if there else "", {}, returned.ticket)
-            session.react([Decision(call, "refused", said, verdict=verdict)], returned.result)
+            with self._law.seeing(sitting.opened.trace):
+                refused = self._law.refusal(call, said, verdict, session.state(), "recv")
+            session.react([refused], returned.result)
         self._runner.answered_by_others(sitting, where(runtime.execution_info), messages)
         return instead
 
-    def _say(self, sitting: Sitting, label: str, payload: Mapping[str, object]) -> None:
+    def _say(self, sitting: Sitting, direction: Literal["!", "?"], label: str, payload: Mapping[str, object]) -> None:
         """The model has said something that is an event."""
         session = sitting.session
-        verdict = session.change(lambda state, at: self._law.happen(state, "!", label, payload, None, at))
+        before = session.state()
+        verdict = session.change(lambda state, at: self._law.happen(state, direction, label, payload, None, at))
         if type(verdict) is not Ok:
-            call = ToolCall(label, dict(payload))
-            session.react([Decision(call, "refused", words.refused(verdict), verdict=verdict)])
+            call, phase = ToolCall(label, dict(payload)), _phase(direction)
+            with self._law.seeing(sitting.opened.trace):
+                refused = self._law.refusal(call, words.refused(verdict), verdict, before, phase)
+            session.react([refused])
 
     def _update(self, sitting: Sitting, messages: Sequence[AnyMessage]) -> dict[str, Any] | None:
         update = sitting.update()
         if messages:
             update["messages"] = list(messages)
         if update:
-            update.update(self._law.public(sitting))
+            update.update(self._law.public(sitting.opened))
         return update or None
 
     def _denied(self, sitting: Sitting, answer: Answer, messages: Sequence[AnyMessage]) -> dict[str, Any]:
@@ -352,6 +355,10 @@ def where(info: ExecutionInfo | None) -> Where:
         return Where("", "")
     agent = "|".join(part.partition(":")[0] for part in info.checkpoint_ns.split("|")[:-1])
     return Where(info.thread_id or "", agent)
+
+
+def _phase(direction: str) -> Literal["send", "recv"]:
+    return "send" if direction == "!" else "recv"
 
 
 def _check_ids(calls: Sequence[Asked]) -> None:

@@ -6,10 +6,11 @@ machines that were put together in Python.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accord.integrations.guard import reserving
-from accord.integrations.guard.decisions import Change
+from accord.integrations.guard.decisions import Change, Decision
 from accord.integrations.guard.policy import Policy, gates_of, listens_for
 from accord.integrations.guard.visible import may_be_called
 from accord.integrations.guard.worlds import worlds
@@ -21,13 +22,15 @@ from accord.monitor.verdicts import OK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from contextlib import AbstractContextManager
     from typing import Literal
 
     from accord.integrations.batch import Claim
-    from accord.integrations.guard.decisions import Decision, Noted, Remark
+    from accord.integrations.exchange import ToolCall
+    from accord.integrations.guard.decisions import Noted, Remark
     from accord.integrations.guard.policy import Escalation
     from accord.integrations.guard.state import State
-    from accord.langchain.sessions import Sitting
+    from accord.langchain.homes import Opened
     from accord.machine.clocks import Time
     from accord.machine.contract import Contract
     from accord.monitor import Verdict
@@ -71,6 +74,9 @@ def make_policy(contract: Contract, protocol: str | None, options: Options) -> P
 
 class Law:
     """A contract under guard. `lagging` says that people's steps are asked for before a model may propose anything."""
+
+    listens = False
+    """Whether what the model says can be an event."""
 
     def __init__(self, policy: Policy, *, lagging: bool) -> None:
         self.policy = policy
@@ -141,13 +147,36 @@ class Law:
         """Keys of the graph's state beside ours, by name, with their types."""
         return {}
 
-    def public(self, sitting: Sitting) -> dict[str, Any]:  # noqa: ARG002 - the same
+    def public(self, opened: Opened) -> dict[str, Any]:  # noqa: ARG002 - the same
         """What stands under those keys."""
         return {}
 
-    def spoken(self, state: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:  # noqa: ARG002 - the same
-        """What the model has just said that is an event: labels and payloads."""
+    def spoken(
+        self,
+        graph: Mapping[str, Any],  # noqa: ARG002 - the same
+        state: State,  # noqa: ARG002 - the same
+    ) -> list[tuple[Literal["!", "?"], str, Mapping[str, Any]]]:
+        """What the model has just said that is an event: directions, labels and payloads."""
         return []
+
+    def seeing(self, trace: Trace) -> AbstractContextManager[None]:  # noqa: ARG002 - the same
+        """While a step is judged."""
+        return nullcontext()
+
+    def act(self, state: State, trace: Trace, notes: Sequence[Noted | Remark]) -> None:
+        """What is to be done about what happens, before anything comes of it."""
+
+    def refusal(
+        self,
+        call: ToolCall,
+        message: str,
+        verdict: Verdict | None,
+        state: State,  # noqa: ARG002 - another law tells it
+        phase: Literal["send", "recv"] = "send",  # noqa: ARG002 - the same
+        status: Literal["admitted", "refused"] = "refused",
+    ) -> Decision:
+        """The decision about something that is not allowed."""
+        return Decision(call, status, message, verdict=verdict)
 
 
 def people_steps(policy: Policy, here: Sequence[Situation]) -> tuple[str, ...]:

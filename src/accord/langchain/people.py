@@ -13,6 +13,7 @@ from langgraph.types import interrupt
 from accord.errors import UsageError
 from accord.integrations.guard.words import refused
 from accord.langchain.asking import APPROVE, DENY, Question, read_answer
+from accord.langchain.homes import ThreadHome
 from accord.monitor.verdicts import Ok
 from accord.monitor.wording import list_words
 
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from accord.integrations.guard.state import State
     from accord.langchain.asking import Answer, Ask
     from accord.langchain.law import Law
-    from accord.langchain.sessions import LawSession, Sitting
+    from accord.langchain.law_session import LawSession
+    from accord.langchain.sessions import Sitting
     from accord.machine.clocks import Time
     from accord.monitor import Verdict
 
@@ -61,7 +63,8 @@ def ask_about_step(law: Law, rehearsed: LawSession, ask: Ask) -> Answer | None:
         return None
     verbs = (APPROVE, DENY) if len(gates) == 1 else (DENY,)
     text = f"The agent waits for a person: {list_words([f'?{gate}' for gate in gates])}."
-    question = Question("accord.gate", text, gates, verbs)
+    context = law.public(rehearsed.home.opened) if isinstance(rehearsed.home, ThreadHome) else {}
+    question = Question("accord.gate", text, gates, verbs, context=context)
     error = None
     while True:
         answer = ask(question, error)

@@ -37,8 +37,9 @@ if TYPE_CHECKING:
 
     from accord.integrations.guard.state import State
     from accord.langchain.law import Law
+    from accord.langchain.law_session import LawSession
     from accord.langchain.sealing import Where
-    from accord.langchain.sessions import Keeping, LawSession, Settings, Sitting
+    from accord.langchain.sessions import Keeping, Settings, Sitting
     from accord.machine.clocks import Time
 
 __all__ = ["Run", "Runner"]
@@ -179,7 +180,9 @@ class Runner:
         if type(verdict) is Ok or session.policy.observes:
             return result
         said = withheld(verdict)
-        session.react([Decision(call, "refused", said, verdict=verdict)], result)
+        with self._law.seeing(run.sitting.opened.trace):
+            refused = self._law.refusal(call, said, verdict, session.state(), "recv")
+        session.react([refused], result)
         return replaced(result, said) if isinstance(result, ToolMessage) else refusal(call.id, call.name, said)
 
     def _fail(self, run: Run, error: str) -> dict[str, Any]:

@@ -11,7 +11,13 @@ from typing import Annotated, Any, NamedTuple, NotRequired, TypedDict, cast
 
 from langchain.agents.middleware.types import AgentState, OmitFromInput, PrivateStateAttr
 
-__all__ = ["TAKEN", "Keys", "make_schema"]
+__all__ = ["PROTOCOL_KEYS", "TAKEN", "Keys", "ProtocolState", "make_schema"]
+
+PROTOCOL_KEYS: dict[str, Any] = {
+    "fsm_state": NotRequired[Annotated[str, OmitFromInput]],
+    "fsm_trace": NotRequired[Annotated[list[str], OmitFromInput]],
+}
+"""What a state machine shows beside that."""
 
 TAKEN: list[str | None] = [None]
 """The update that takes everything off the list of returns."""
@@ -50,3 +56,10 @@ def make_schema(keys: Keys, more: dict[str, Any] | None = None) -> type[AgentSta
         **(more or {}),
     }
     return cast("type[AgentState[Any]]", TypedDict("AccordState", fields))  # type: ignore[operator] # made of names
+
+
+class ProtocolState(AgentState[Any]):
+    """The state of an agent whose protocol is a state machine, for whoever annotates its result."""
+
+    fsm_state: NotRequired[Annotated[str, OmitFromInput]]
+    fsm_trace: NotRequired[Annotated[list[str], OmitFromInput]]

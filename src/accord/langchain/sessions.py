@@ -12,25 +12,17 @@ from collections import OrderedDict
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from accord.integrations.guard import reserving
-from accord.integrations.guard.decisions import Change, Noted, Remark
-from accord.integrations.guard.observing import Observers, Watched
-from accord.integrations.guard.session import LiveSession
 from accord.langchain.homes import Opened, ThreadHome, begin_opened, pack, session_name, unpack
 from accord.langchain.law import finished
+from accord.langchain.law_session import LawSession
 from accord.langchain.schema import TAKEN
 from accord.langchain.sealing import Returned, corrupt, open_kept, open_returned, seal_kept, seal_returned
-from accord.ledger.attempts import Given
-from accord.monitor.step import close
-from accord.monitor.verdicts import CLOSING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from accord.integrations.guard.homes import Home
     from accord.integrations.guard.observing import Observer
     from accord.integrations.guard.session import OnViolation
-    from accord.integrations.guard.state import State
     from accord.langchain.law import Law
     from accord.langchain.schema import Keys
     from accord.langchain.sealing import Where
@@ -38,7 +30,7 @@ if TYPE_CHECKING:
     from accord.machine.clocks import Time
     from accord.monitor import Verdict
 
-__all__ = ["CheckpointKeeping", "Keeping", "LawSession", "Settings", "Sitting"]
+__all__ = ["CheckpointKeeping", "Keeping", "Settings", "Sitting", "is_finished"]
 
 _REMEMBERED = 256
 _MISSING = object()
@@ -55,51 +47,6 @@ class Settings(NamedTuple):
     observers: Sequence[Observer]
 
 
-class LawSession(LiveSession):
-    """A session under guard whose steps are those of a law."""
-
-    __slots__ = ("law",)
-
-    def __init__(
-        self,
-        law: Law,
-        home: Home,
-        name: str,
-        clock: Callable[[], Time] | None,
-        on_violation: OnViolation = "block",
-        observers: Sequence[Observer] = (),
-    ) -> None:
-        watched = Watched(name, law.policy.contract.digest, law.policy.protocol)
-        super().__init__(law.policy, home, clock, on_violation, Observers(observers, watched))
-        self.law = law
-
-    def tell(self, judge: Callable[[State, Time | None], Change[Verdict]]) -> Verdict:
-        """One step whose answer is a verdict. What cannot be kept is an error: the run of a graph can be resumed."""
-        return self.change(judge)
-
-    def settle_fields(self, ticket: str, fields: Mapping[str, object]) -> Verdict:
-        """A call has returned, with these fields."""
-        return self._end(ticket, lambda state, at: self.law.settle(state, ticket, fields, at))
-
-    def pass_time(self) -> None:
-        """Let the session know what time it is."""
-        if self.has_clock:
-            self.change(lambda state, at: reserving.pass_time(self.policy, state, at))
-
-    def close(self) -> None:
-        """Nothing more will come."""
-
-        def end(state: State, at: Time | None) -> Change[None]:
-            settled, answer = close(state.settled, None, at)
-            return Change(state._replace(settled=settled), (Noted(Given(CLOSING, at=at), answer),), None)
-
-        self.change(end)
-
-    def remark(self, what: str, detail: dict[str, object]) -> None:
-        """Write something down."""
-        self.change(lambda state, _: Change(state, (Remark(what, detail),), None))
-
-
 class Sitting(ABC):
     """One hook with the session of its thread."""
 
@@ -114,6 +61,11 @@ class Sitting(ABC):
 
         INVARIANT: it is the same however often the hook is run again, and whatever others do meanwhile.
         """
+
+    @property
+    def opened(self) -> Opened:
+        """The session as it stands now."""
+        return Opened(self.number, self.session.state())
 
     @abstractmethod
     def renew(self) -> None:
@@ -250,7 +202,8 @@ class CheckpointSitting(Sitting):
         """On a copy, at the time that the checkpoint knows of."""
         law, opened = self._keeping.law, self.opened
         at = opened.state.desk.now
-        return LawSession(law, ThreadHome(opened, law, self.name), self.name, None if at is None else lambda: at)
+        home = ThreadHome(opened, law, self.name, rehearsal=True)
+        return LawSession(law, home, self.name, None if at is None else lambda: at)
 
     def renew(self) -> None:
         """Close the session and begin the next."""

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from accord.errors import UsageError
 from accord.integrations.guard.homes import StoreHome
 from accord.langchain.homes import Opened, ThreadHome
-from accord.langchain.sessions import CheckpointKeeping, Keeping, LawSession, Sitting, is_finished
+from accord.langchain.law_session import LawSession
+from accord.langchain.sessions import CheckpointKeeping, Keeping, Sitting, is_finished
 from accord.stores.record import check_name
 
 if TYPE_CHECKING:
@@ -95,7 +96,8 @@ class StoreSitting(Sitting):
         if opened is None:
             opened = Opened(self.number, self.session.state())
         law, at = self._keeping.law, opened.state.desk.now
-        return LawSession(law, ThreadHome(opened, law, self.name), self.name, None if at is None else lambda: at)
+        home = ThreadHome(opened, law, self.name, rehearsal=True)
+        return LawSession(law, home, self.name, None if at is None else lambda: at)
 
     def renew(self) -> None:
         """Close the session and go on to the next."""
@@ -106,7 +108,7 @@ class StoreSitting(Sitting):
 
     def update(self) -> dict[str, Any]:
         """A copy of the session as it is now."""
-        opened = Opened(self.number, self.session.state())
+        opened = self.opened
         if opened == self._seen:
             return {}
         keys = self._keeping.settings.keys
