@@ -66,6 +66,10 @@ class TimeTests(Ground):
         for at in range(5):
             assert worker.send("a", at=at) == Ok()
             assert worker.expires == at + 10
+        store.forget("s1")
+        session_of(store, "rec X.!a.X").send("a")
+        assert worker.send("a", at=50) == Ok()
+        assert worker.expires == 60
 
     def test_misuse_prolongs_nothing(self, store: Store) -> None:
         session = session_of(store, ONE_SHOT, expires_after=10)
