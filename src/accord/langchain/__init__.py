@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from accord.langchain.monitor import ProtocolMonitor
     from accord.langchain.protocol_middleware import CheckpointedProtocolMiddleware, ProtocolEnforcerMiddleware
     from accord.langchain.schema import ProtocolState
+    from accord.langchain.threads import ThreadSession
     from accord.langchain.violations import ProtocolViolationError, ViolationEvent
 
 _HOME = {
@@ -31,6 +32,7 @@ _HOME = {
     "ProtocolResume": "asking",
     "ProtocolState": "schema",
     "ProtocolViolationError": "violations",
+    "ThreadSession": "threads",
     "ToolRef": "fsm",
     "Transition": "fsm",
     "ViolationEvent": "violations",
@@ -47,6 +49,7 @@ __all__ = [
     "ProtocolResume",
     "ProtocolState",
     "ProtocolViolationError",
+    "ThreadSession",
     "ToolRef",
     "Transition",
     "ViolationEvent",

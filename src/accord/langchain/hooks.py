@@ -33,6 +33,7 @@ from accord.langchain.running import Runner, withheld
 from accord.langchain.schema import make_schema
 from accord.langchain.sealing import Where
 from accord.langchain.sessions import is_finished
+from accord.langchain.threads import ThreadSession
 from accord.monitor.step import status
 from accord.monitor.verdicts import Ok
 from accord.monitor.wording import quote_text
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from langchain.agents.middleware.types import ModelRequest, ModelResponse
     from langchain_core.messages import AnyMessage
     from langchain_core.messages import ToolCall as Asked
+    from langchain_core.runnables import RunnableConfig
     from langgraph.prebuilt.tool_node import ToolCallRequest
     from langgraph.runtime import ExecutionInfo, Runtime
 
@@ -107,6 +109,10 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     def name(self) -> str:
         """What its nodes in the graph are called by."""
         return self._name
+
+    def session(self, agent: Any, config: RunnableConfig) -> ThreadSession:  # noqa: ANN401 - a graph
+        """The session of one of the agent's threads, for a program that stands beside it."""
+        return ThreadSession(f"{self._name}.after_agent", self._law, self._keeping, agent, config)
 
     # -- the hooks -----------------------------------------------------------------------------------------------------
 
