@@ -1,4 +1,4 @@
-"""The LangChain examples of the documents accord started from, as they stand there but for the name of the package."""
+"""Protocols put together in Python around a LangChain agent, as users of that interface write them."""
 
 from __future__ import annotations
 
