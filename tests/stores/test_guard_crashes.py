@@ -51,7 +51,7 @@ def test_kill_9_runs_nothing_twice_and_loses_nothing_that_was_settled(harness, t
     left = check_ledgers(harness, happened, settled)
     assert len(answers) >= 3 * kills
     assert settled and transfers
-    assert left >= kills / 10, "hardly anybody was killed in the middle of it"
+    assert left, "nobody was killed in the middle of it"
     health(
         f"guard: {kills} workers killed with SIGKILL ({type(harness).__name__}), {len(answers):,} answers, "
         f"{len(happened):,} effects, none twice; {left} calls were under way"
