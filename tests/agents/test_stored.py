@@ -181,7 +181,7 @@ def test_asynchronously(recorder, tmp_path):
 def test_a_store_that_breaks_blocks(fault):
     """From the first call on that it breaks at, nothing runs that is not in the store."""
     outcomes = set()
-    for good in range(16):
+    for good in range(20):
         inner, recorder = MemoryStore(), Recorder()
         store = FaultyStore(inner, [Fault.NONE] * good + [fault] * 200)
         agent, _ = agent_of([say(call("book", "a")), "done"], AccordMiddleware("!book.end", store=store), recorder)

@@ -134,9 +134,10 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             sitting.fold(rehearsed)
             answer = ask_about_step(self._law, rehearsed, asking(sitting, self._manner.reviewer))
         messages = self._fold(sitting, state, runtime)
-        sitting.session.pass_time()
+        if self._law.policy.is_timed or (self._law.asks_about_calls and not self._keeping.direct):
+            sitting.session.pass_time()
         if answer is None:
-            return self._update(sitting, messages)
+            return None if sitting.can_wait and not messages else self._update(sitting, messages)
         if answer.label == DENY and DENY not in self._law.gate(sitting.session.state()):
             return self._denied(sitting, answer, messages)
         verdict = make_step(self._law, sitting.session, answer)
@@ -154,8 +155,9 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         claims = look_at([ToolCall(call["name"], call["args"], call["id"] or "") for call in calls], None, strict=True)
         answered = self._ask_about(sitting, claims) if self._law.asks_about_calls else []
         messages = self._fold(sitting, state, runtime)
-        for direction, label, payload in self._law.spoken(state, sitting.session.state()):
-            self._say(sitting, direction, label, payload)
+        if self._law.listens:
+            for direction, label, payload in self._law.spoken(state, sitting.session.state()):
+                self._say(sitting, direction, label, payload)
 
         def reserve(state: State, at: Time | None) -> Change[list[Decision]]:
             heeded = heed_denials(self._law, state, claims, answered)
@@ -170,14 +172,14 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         sitting = self._keeping.sit(state, where(runtime.execution_info))
         messages = self._fold(sitting, state, runtime)
         session = sitting.session
-        settled = session.state().settled
-        early = not (settled.complete and not session.state().log)
+        settled, log, _ = session.state()
+        early = bool(log) or not settled.complete
         report: dict[str, Any] = {
             "session": sitting.name,
             "status": status(settled),
             "ended_early": early,
             "allowed": list(settled.allowed),
-            "out": [logged.ticket for logged in session.state().log if isinstance(logged, Out)],
+            "out": [logged.ticket for logged in log if isinstance(logged, Out)],
         }
         if early:
             session.remark("ended early", {"allowed": report["allowed"], "out": report["out"]})
@@ -325,7 +327,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         update = sitting.update()
         if messages:
             update["messages"] = list(messages)
-        if update:
+        if update and self._law.shows:
             update.update(self._law.public(sitting.opened))
         return update or None
 
@@ -359,7 +361,8 @@ def where(info: ExecutionInfo | None) -> Where:
     """The thread that a hook runs in, and the agent, by the nodes that lead to it from the outermost graph."""
     if info is None:
         return Where("", "")
-    agent = "|".join(part.partition(":")[0] for part in info.checkpoint_ns.split("|")[:-1])
+    inner = info.checkpoint_ns
+    agent = "|".join(part.partition(":")[0] for part in inner.split("|")[:-1]) if "|" in inner else ""
     return Where(info.thread_id or "", agent)
 
 

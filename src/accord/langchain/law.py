@@ -75,6 +75,10 @@ def make_policy(contract: Contract, protocol: str | None, options: Options) -> P
 class Law:
     """A contract under guard. `lagging` says that people's steps are asked for before a model may propose anything."""
 
+    acts = False
+    """Whether something is to be done about what happens."""
+    shows = False
+    """Whether the state of the graph shows more than our report."""
     listens = False
     """Whether what the model says can be an event."""
 

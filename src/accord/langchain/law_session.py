@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LawSession"]
 
+_NOBODY = Observers((), Watched(None, "", None))
+
 
 class LawSession(LiveSession):
     """A session under guard whose steps are those of a law."""
@@ -40,8 +42,10 @@ class LawSession(LiveSession):
         on_violation: OnViolation = "block",
         observers: Sequence[Observer] = (),
     ) -> None:
-        watched = Watched(name, law.policy.contract.digest, law.policy.protocol)
-        super().__init__(law.policy, home, clock, on_violation, Observers(observers, watched))
+        told = _NOBODY
+        if observers:
+            told = Observers(observers, Watched(name, law.policy.contract.digest, law.policy.protocol))
+        super().__init__(law.policy, home, clock, on_violation, told)
         self.law = law
 
     def tell(self, judge: Callable[[State, Time | None], Change[Verdict]]) -> Verdict:

@@ -64,6 +64,8 @@ class ProtocolLaw(Law):
         if missing:
             raise UsageError(f"the state machine speaks of the tool `{missing[0]}`, which is not among `tool_refs`")
         self.answered = frozenset(normalise(t.label) for t in fsm.transitions if t.tool and t.phase == "recv")
+        self.shows = True
+        self.acts = any(t.action is not None for t in fsm.transitions)
         self.listens = any(t.match_structured_response is not None for t in fsm.transitions)
         policy = Policy(
             contract=self.compiled.contract,
@@ -257,7 +259,7 @@ class ProtocolLaw(Law):
 
     def act(self, state: State, trace: Trace, notes: Sequence[Noted | Remark]) -> None:
         """Call the actions of the transitions that are made."""
-        if all(transition.action is None for transition in self.fsm.transitions):
+        if not self.acts:
             return
         source = self.state_name(state)
         for note in notes:

@@ -124,12 +124,11 @@ class Runner:
         if self._keeping.direct and not _start(sitting.session, asked.id):
             self._sent.end(request.runtime, place)
             return _no(asked, words.already_out(asked.id))
-        judged = dict(out.events[-1].payload)
+        judged = out.events[-1].payload
         if judged != call["args"]:
-            request = request.override(tool_call={**call, "args": judged})
-        return Run(
-            request, sitting, where, Decision(replace(asked, arguments=judged), "admitted", ticket=asked.id), out
-        )
+            request = request.override(tool_call={**call, "args": dict(judged)})
+            asked = replace(asked, arguments=dict(judged))
+        return Run(request, sitting, where, Decision(asked, "admitted", ticket=asked.id), out)
 
     def returned(self, run: Run, result: Any) -> Any:  # noqa: ANN401 - what a tool gives back
         """A tool has returned, or has said by its message that it failed."""
@@ -138,7 +137,7 @@ class Runner:
             return result
         outcome = outcome_of(result, run.out.ticket)
         if outcome.error is None:
-            if not _same(run.out, run.out.events[-1].payload):
+            if run.out.reviews and not _same(run.out, run.out.events[-1].payload):
                 by = next((event.by for event in run.out.events if event.by), None) or "a person"
                 result = tell_changed(result, run.out.events[-1].payload, by)
             if self._keeping.direct:

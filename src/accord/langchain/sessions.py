@@ -17,6 +17,7 @@ from accord.langchain.law import finished
 from accord.langchain.law_session import LawSession
 from accord.langchain.schema import TAKEN
 from accord.langchain.sealing import Returned, corrupt, open_kept, open_returned, seal_kept, seal_returned
+from accord.monitor.verdicts import Ok
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -75,6 +76,11 @@ class Sitting(ABC):
     def update(self) -> dict[str, Any]:
         """What the state of the graph has to know."""
 
+    @property
+    def can_wait(self) -> bool:
+        """Whether what was folded need not be kept before the next step of the session."""
+        return False
+
     def fold(self, session: LawSession) -> list[tuple[Returned, Verdict]]:
         """Take what became of calls into a session; each with the answer of the contract."""
         folded = []
@@ -103,20 +109,23 @@ class Keeping(ABC):
 
 
 class Memo:
-    """Sessions that were opened or sealed lately, by their text, so that no text is read twice."""
+    """Sessions that were opened or sealed lately, by their texts, so that no text is read twice.
+
+    The first text is that of the session, the others of what became of calls that was folded into it.
+    """
 
     def __init__(self) -> None:
-        self._known: OrderedDict[tuple[Where, str], Opened] = OrderedDict()
+        self._known: OrderedDict[tuple[Where, tuple[str, ...]], Opened] = OrderedDict()
         self._lock = Lock()
 
-    def get(self, where: Where, text: str) -> Opened | None:
-        """The session in a text that was right."""
-        return self._known.get((where, text))
+    def get(self, where: Where, *texts: str) -> Opened | None:
+        """The session in texts that were right."""
+        return self._known.get((where, texts))
 
-    def put(self, where: Where, text: str, opened: Opened) -> None:
+    def put(self, where: Where, opened: Opened, *texts: str) -> None:
         """Remember it."""
         with self._lock:
-            self._known[where, text] = opened
+            self._known[where, texts] = opened
             if len(self._known) > _REMEMBERED:
                 self._known.popitem(last=False)
 
@@ -130,6 +139,8 @@ class CheckpointKeeping(Keeping):
         self.law = law
         self.settings = settings
         self._memo = Memo()
+        # Nobody notices when what became of calls is folded, so it can be done in passing and kept with the next step.
+        self.quiet = not (settings.ledger or settings.observers or settings.clock or law.acts)
 
     def sit(self, state: Mapping[str, Any], where: Where, *, beginning: bool = False) -> CheckpointSitting:
         """Open what the checkpoint holds."""
@@ -142,8 +153,18 @@ class CheckpointKeeping(Keeping):
         given = state.get(self.settings.keys.returns)
         if given is not None and not isinstance(given, list):
             raise corrupt(where, "what became of its calls is no list")
-        returns = [self._open_returned(each, where, opened.number) for each in given or ()]
-        return CheckpointSitting(self, where, opened, returns)
+        if not given:
+            return CheckpointSitting(self, where, opened, [])
+        if self.quiet and all(type(each) is str for each in given):
+            folded = self._memo.get(where, str(text), *given)
+            if folded is not None:
+                return CheckpointSitting(self, where, opened, [], folded=folded)
+        returns = [self._open_returned(each, where, opened.number) for each in given]
+        return CheckpointSitting(self, where, opened, returns, texts=(str(text), *given))
+
+    def remember(self, opened: Opened, where: Where, texts: tuple[str, ...]) -> None:
+        """Remember a session with what was folded into it."""
+        self._memo.put(where, opened, *texts)
 
     def open(self, text: object, where: Where) -> Opened:
         """The session in a text."""
@@ -152,13 +173,13 @@ class CheckpointKeeping(Keeping):
             return known
         kept = open_kept(text, where, self.law.policy.contract.digest, self.settings.secret)
         opened = unpack(kept, where, self.law)
-        self._memo.put(where, str(text), opened)
+        self._memo.put(where, opened, str(text))
         return opened
 
     def seal(self, opened: Opened, where: Where) -> str:
         """The text that holds a session."""
         text = seal_kept(pack(opened, where, self.law), self.settings.secret)
-        self._memo.put(where, text, opened)
+        self._memo.put(where, opened, text)
         return text
 
     def returned(self, sitting: Sitting, where: Where, ticket: str, result: dict[str, Any], error: str | None) -> str:
@@ -185,13 +206,22 @@ class CheckpointSitting(Sitting):
     """With a session that stands in the checkpoint."""
 
     def __init__(
-        self, keeping: CheckpointKeeping, where: Where, opened: Opened | None, returns: list[Returned]
+        self,
+        keeping: CheckpointKeeping,
+        where: Where,
+        opened: Opened | None,
+        returns: list[Returned],
+        *,
+        texts: tuple[str, ...] = (),
+        folded: Opened | None = None,
     ) -> None:
         self._keeping = keeping
         self._where = where
         self.returns = returns
+        self._texts = texts
+        self._taken = bool(returns) or folded is not None
         self._was = opened
-        self._begin(begin_opened(keeping.law, 1, self._now()) if opened is None else opened)
+        self._begin(folded or opened or begin_opened(keeping.law, 1, self._now()))
 
     @property
     def opened(self) -> Opened:
@@ -216,9 +246,17 @@ class CheckpointSitting(Sitting):
         update: dict[str, Any] = {}
         if self.opened is not self._was:
             update[keys.session] = self._keeping.seal(self.opened, self._where)
-        if self.returns:
+        if self._taken:
             update[keys.returns] = TAKEN
         return update
+
+    def fold(self, session: LawSession) -> list[tuple[Returned, Verdict]]:
+        """As everywhere; what went well is remembered, for the next hook that sees the same state."""
+        folded = super().fold(session)
+        worth_it = session is self.session and self._texts and self._keeping.quiet
+        if worth_it and all(type(verdict) is Ok for _, verdict in folded):
+            self._keeping.remember(self.opened, self._where, self._texts)
+        return folded
 
     def _begin(self, opened: Opened) -> None:
         keeping = self._keeping
@@ -229,6 +267,11 @@ class CheckpointSitting(Sitting):
         self.session = LawSession(
             keeping.law, self._home, self.name, settings.clock, settings.on_violation, settings.observers
         )
+
+    @property
+    def can_wait(self) -> bool:
+        """Whether nobody was told of it, so that it can be folded again."""
+        return self._keeping.quiet
 
     def _now(self) -> Time | None:
         clock = self._keeping.settings.clock
