@@ -22,6 +22,8 @@ from accord.trace.events import TraceEvent
 from accord.trace.fingerprint import TraceFingerprint, event_hashes, fingerprint_events, trace_fingerprint
 from accord.trace.loading import load_trace_config
 from accord.trace.normaliser import TracePayloadNormaliser
+from accord.trace.probe import AgentProbe
+from accord.trace.probe_result import ProbeResult, TraceViolationError
 from accord.trace.reading import read_trace
 from accord.trace.recorder import TraceRecorder
 from accord.trace.redaction import Redaction
@@ -30,11 +32,13 @@ from accord.trace.validation import Validation, compile_trace_config, validate_f
 from accord.trace.violations import Violation
 
 __all__ = [
+    "AgentProbe",
     "FingerprintConfig",
     "GenerateBoundariesConfig",
     "JsonlSink",
     "NormaliserConfig",
     "OnViolationConfig",
+    "ProbeResult",
     "ProtocolConfig",
     "Redaction",
     "StreamBoundariesConfig",
@@ -51,6 +55,7 @@ __all__ = [
     "TraceRedactConfig",
     "TraceSink",
     "TraceStoreConfig",
+    "TraceViolationError",
     "Validation",
     "Violation",
     "compile_trace_config",
