@@ -12,7 +12,7 @@ import os
 from contextlib import contextmanager
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
 import msgspec
 
@@ -20,18 +20,27 @@ from accord.errors import UsageError
 from accord.trace.events import TraceEvent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from accord.trace.events import RunId
 
-__all__ = ["LONGEST_LINE", "Line", "TraceFile", "decode_line", "open_trace", "pieces", "read_lines", "read_trace"]
+__all__ = [
+    "LONGEST_LINE",
+    "Line",
+    "TraceFile",
+    "decode_line",
+    "open_trace",
+    "pieces",
+    "read_lines",
+    "read_pieces",
+    "read_trace",
+]
 
 LONGEST_LINE = 1 << 26
-_PIECE = 1 << 18
+_PIECE = 1 << 15  # larger ones make msgspec and the garbage collector slower
 _BOM = b"\xef\xbb\xbf"
 
 TraceFile = str | os.PathLike[str] | BinaryIO
-Decoded = TypeVar("Decoded")
 
 
 class Line(msgspec.Struct, gc=False):
@@ -86,30 +95,29 @@ def pieces(file: BinaryIO, name: str = "<trace>") -> Iterator[tuple[int, bytes]]
 
 def read_lines(file: BinaryIO, name: str = "<trace>") -> Iterator[Line]:
     """Every event of a trace, unchecked but for the form of its line."""
+    for lines in read_pieces(file, name):
+        yield from lines
+
+
+def read_pieces(file: BinaryIO, name: str = "<trace>") -> Iterator[Iterable[Line]]:
+    """The same, many at a time."""
     for number, piece in pieces(file, name):
-        yield from decode_piece(piece, number, name, _LINES, lambda line: line)
+        try:
+            lines = _LINES.decode_lines(piece)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            yield _one_by_one(piece, number, name)
+        else:
+            yield lines
 
 
-def decode_piece(
-    piece: bytes,
-    number: int,
-    name: str,
-    decoder: msgspec.json.Decoder[Decoded],
-    adapt: Any,  # noqa: ANN401
-) -> Iterator[Any]:
-    """The lines of a piece by a decoder; those it does not take as `adapt` makes them from a `Line`."""
-    try:
-        yield from decoder.decode_lines(piece)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        pass
-    else:
-        return
+def _one_by_one(piece: bytes, number: int, name: str) -> Iterator[Line]:
     for line in piece.split(b"\n"):
         if line.strip():
             try:
-                yield decoder.decode(line)
+                event = _LINES.decode(line)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-                yield adapt(decode_line(line, f"{name}:{number}"))
+                event = decode_line(line, f"{name}:{number}")
+            yield event
         number += 1
 
 

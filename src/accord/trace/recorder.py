@@ -78,12 +78,12 @@ class TraceRecorder:
         self.example_id = example_id
         self.enabled = enabled
         self.sink_error: Exception | None = None
-        """What the sink failed with first. Nothing is written to it after that."""
+        """What the sink, or `on_event`, failed with first. Nothing is written to the sink after that."""
         self._sink = sink
         self._keep = keep
         self._on_event = on_event
         # A lock that one thread may take twice: a value that is dropped inside may run code that records.
-        self._lock = RLock()
+        self._lock = self.numbering = RLock()
         self._events: list[TraceEvent] = []
         self._tools: list[str] = []
         self._count = 0
@@ -101,6 +101,11 @@ class TraceRecorder:
     def count(self) -> int:
         """How many events were recorded, kept or not."""
         return self._count
+
+    @property
+    def next_step(self) -> int:
+        """The number that the next tool call gets; it stays that while one holds `numbering`."""
+        return self._step
 
     def __len__(self) -> int:
         return self._count
@@ -255,13 +260,12 @@ class TraceRecorder:
         return event
 
     def _pass_on(self, event: TraceEvent) -> None:
-        if self._on_event is not None:
-            self._on_event(event)
-        if self._sink is not None and self.sink_error is None:
-            try:
-                self._sink.write(event)
-            except Exception as error:  # noqa: BLE001 - the invariant above
-                self.sink_error = error
+        for take in (self._on_event, None if self._sink is None or self.sink_error else self._sink.write):
+            if take is not None:
+                try:
+                    take(event)
+                except Exception as error:  # noqa: BLE001 - the invariant above
+                    self.sink_error = self.sink_error or error
 
     def close(self) -> None:
         """Close the sink. Raises what it failed with, if it did."""
