@@ -1,5 +1,7 @@
 """`AgentProbe`: agents of all kinds, what is kept, what follows a violation."""
 
+# ruff: noqa: ARG002, ARG005 - agents and tools have the parameters they have
+
 from __future__ import annotations
 
 import asyncio
@@ -48,9 +50,12 @@ class Model:
 def test_agents_of_all_kinds():
     probe = AgentProbe(ADD)
     assert probe.run(Agent(), 1).output == 2
-    assert [e["kind"] for e in trace_of(probe.run(Agent(), 1))["events"]][0] == "generate_start"
+    assert trace_of(probe.run(Agent(), 1))["events"][0]["kind"] == "generate_start"
     result = probe.run(Model(), "hi")
-    assert result.output == "echo hi" and [e["kind"] for e in trace_of(result)["events"]] == ["generate_start", "generate_end"]
+    assert result.output == "echo hi" and [e["kind"] for e in trace_of(result)["events"]] == [
+        "generate_start",
+        "generate_end",
+    ]
     assert probe.run(lambda data: data, 5).output == 5
     assert probe.run(lambda data, recorder: recorder.record("x", {}).kind, 5).output == "x"
     assert probe.run(lambda *given: len(given), 5).output == 2
@@ -83,7 +88,9 @@ def test_the_trace_is_kept_when_things_raise():
     assert kinds == [("tool_call_start", None), ("tool_result", False)] * 2 + [("error", None)]
     assert trace_of(result)["violations"] == []
     wrong = AgentProbe(ADD).run(lambda data, tools: tools["add"](1, 2, 3))
-    assert wrong.error_type == "TypeError" and trace_of(wrong)["events"][0]["payload"]["arguments"] == {"args": [1, 2, 3]}
+    assert wrong.error_type == "TypeError" and trace_of(wrong)["events"][0]["payload"]["arguments"] == {
+        "args": [1, 2, 3]
+    }
 
 
 def test_interruptions_are_raised_on_with_the_trace():
@@ -106,7 +113,7 @@ def test_asynchronous_agents():
     async def agent(data, tools):
         return await asyncio.gather(*(tools["slow"](n) for n in data), return_exceptions=True)
 
-    probe = AgentProbe({"slow": slow, "lazy": lambda x: slow(x)})
+    probe = AgentProbe({"slow": slow, "lazy": lambda x: slow(x)})  # noqa: PLW0108
     result = probe.run(agent, [1, 2, 3])
     assert result.output[:2] == [1, 2] and trace_of(result)["violations"] == []
     assert [e["payload"]["tool_call_id"] for e in trace_of(result)["events"]] == ["call-0", "call-1", "call-2"] * 2
@@ -206,7 +213,9 @@ def test_switched_off():
 def test_nothing_is_left_that_must_not_be_seen():
     config = {
         "store": {"redact": {"enabled": True, "json_pointers": ["/arguments/token"]}},
-        "contracts": {"tool_payloads": {"tools": {"login": {"args_schema": {"properties": {"token": {"maxLength": 3}}}}}}},
+        "contracts": {
+            "tool_payloads": {"tools": {"login": {"args_schema": {"properties": {"token": {"maxLength": 3}}}}}}
+        },
         "on_violation": {"mode": "fail_probe"},
     }
 
@@ -216,9 +225,16 @@ def test_nothing_is_left_that_must_not_be_seen():
         recorder.record_generate_end(f"{data} worked")
         return f"done with {data}"
 
-    results = [AgentProbe({"login": lambda token: f"hello {token}"}, config).run(agent, token) for token in ("s3cr3t-a", "s3cr3t-b")]
+    results = [
+        AgentProbe({"login": lambda token: f"hello {token}"}, config).run(agent, token)
+        for token in ("s3cr3t-a", "s3cr3t-b")
+    ]
     for result, token in zip(results, ("s3cr3t-a", "s3cr3t-b"), strict=True):
-        assert token not in json.dumps(result.to_record()) and token not in str(result.violations) and token not in result.error
+        assert (
+            token not in json.dumps(result.to_record())
+            and token not in str(result.violations)
+            and token not in result.error
+        )
         assert result.output == f"done with {token}"
     assert trace_of(results[0])["fingerprint"] == trace_of(results[1])["fingerprint"]
     assert trace_of(results[0])["events"] == trace_of(results[1])["events"]
@@ -268,6 +284,8 @@ def test_one_probe_runs_many_at_once():
 
     probe = AgentProbe(ADD)
     with ThreadPoolExecutor(4) as pool:
-        results = list(pool.map(lambda n: probe.run(lambda data, tools: [tools["add"](data, i) for i in range(20)], n), range(8)))
+        results = list(
+            pool.map(lambda n: probe.run(lambda data, tools: [tools["add"](data, i) for i in range(20)], n), range(8))
+        )
     assert [result.output[0] for result in results] == list(range(8))
     assert all(trace_of(result)["event_count"] == 40 and not result.violations for result in results)
