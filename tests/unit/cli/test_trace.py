@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -18,6 +18,10 @@ contracts:
   tool_order:
     must_precede: {search: [pay]}
 """
+
+
+def parse(text):
+    return ET.fromstring(text)  # noqa: S314 - our own
 
 
 def record(path, *runs, append=False):
@@ -48,7 +52,7 @@ def trace(tmp_path):
 
 
 def test_validate(accord, trace, config):
-    good, bad = trace("good", GOOD), trace("bad", GOOD[:1] + ([("pay", {}), ("search", {"query": 7})],), ("b", GOOD[1]))
+    good, bad = trace("good", GOOD), trace("bad", ("a", [("pay", {}), ("search", {"query": 7})]), ("b", GOOD[1]))
     result = accord("trace", "validate", good, "--config", config)
     assert (result.exit_code, result.stdout) == (0, "1 run without violations\n")
     result = accord("trace", "validate", good, bad, "--config", config)
@@ -71,7 +75,7 @@ def test_validate_as_json_and_junit(accord, trace, config):
         found["runs"][0]["violations"][0]["code"] == "TOOL_ORDER_VIOLATION" and found["runs"][0]["violations"][0]["new"]
     )
     result = accord("trace", "validate", bad, "--config", config, "--format", "junit")
-    suite = ElementTree.fromstring(result.stdout)[0]
+    suite = parse(result.stdout)[0]
     assert (suite.get("tests"), suite.get("failures"), result.exit_code) == ("2", "1", 1)
     assert [case.get("name") for case in suite] == ["a", "b"] and "TOOL_ORDER_VIOLATION" in suite[0][0].text
 
@@ -79,7 +83,7 @@ def test_validate_as_json_and_junit(accord, trace, config):
 def test_junit_survives_hostile_names(accord, trace, config):
     bad = trace("bad", ('"<\x00\x1b&\u202e', [("<p\x01ay>&", {})]))
     result = accord("trace", "validate", bad, "--config", config, "--format", "junit")
-    assert ElementTree.fromstring(result.stdout)[0].get("failures") == "1"
+    assert parse(result.stdout)[0].get("failures") == "1"
     assert "\x1b" not in accord("trace", "validate", bad, "--config", config).stdout
 
 
@@ -132,16 +136,12 @@ def test_drift(accord, trace, config):
     lines = result.stdout.splitlines()
     assert lines[0] == "a  DRIFT  it differs from event 0 on"
     assert lines[1].split() == ["base:", "event", "0", "candidate:", "event", "0"]
-    assert (
-        lines[-4:]
-        == [
-            "b  DRIFT  the same up to event 2, where it ends earlier",
-            "d  DRIFT  the run is gone",
-            "e  NEW  the run is new",
-            "3 of 3 runs drifted, 1 new run",
-        ]
-        or "payload/tool_name" in result.stdout
-    )
+    assert "b  DRIFT  the same up to event 2, where it ends earlier" in lines
+    assert lines[-3:] == [
+        "d  DRIFT  the run is gone",
+        "e  NEW  the run is new",
+        "3 of 3 runs drifted, 1 new run",
+    ]
     assert "! payload/arguments/query" in result.stdout and '"x"' in result.stdout and '"y"' in result.stdout
     assert accord("trace", "diff", base, other).exit_code == 1
 
@@ -178,7 +178,7 @@ def test_both_gates(accord, trace, config, tmp_path):
     comparison = found["runs"][0]["comparison"]
     assert comparison["status"] == "drift" and comparison["first_difference"] == 0
     assert comparison["base_event"]["payload"]["tool_name"] == "search"
-    suite = ElementTree.fromstring(accord("trace", "diff", base, other, *both, "--format", "junit").stdout)
+    suite = parse(accord("trace", "diff", base, other, *both, "--format", "junit").stdout)
     assert suite[0][0][0].get("type") == "violation and drift"
 
 
