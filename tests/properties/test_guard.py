@@ -16,7 +16,7 @@ FLAVOURS = ("plain", "people", "data", "rules", "data and rules")
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_guards_decide_as_the_reference_does(flavour, soak, health):
-    seen, difference = campaign(1, 20_000 if soak else 60, flavour)
+    seen, difference = campaign(1, 2_000 if soak else 60, flavour)
     assert difference is None, difference
     health(seen.sentence())
     seen.check_floors()
