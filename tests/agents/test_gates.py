@@ -14,7 +14,7 @@ from langgraph.graph.message import add_messages
 from langgraph.types import Command
 from typing_extensions import TypedDict
 
-from accord import Ledger, MemorySink, StoreError
+from accord import Ledger, MemorySink, MemoryStore, StoreError
 from accord.langchain import AccordMiddleware
 from tests.agents.scripted import Recorder, Scripted, agent_of, asked, call, config, say, told
 
@@ -371,12 +371,17 @@ def test_asynchronous_gates(recorder):
     assert recorder.names == ["search", "book"]
 
 
-def test_time_may_pass_while_a_person_thinks(recorder):
+@pytest.mark.parametrize("store", [None, MemoryStore()])
+def test_an_answer_is_good_for_so_long(recorder, store):
     now = [0.0]
-    middleware = AccordMiddleware(GATED, review_lasts=60, clock=lambda: now[0])
+    middleware = AccordMiddleware(GATED, review_lasts=60, clock=lambda: now[0], store=store)
     agent, _ = agent_of([*SCRIPT[:2], say(call("book", "c", amount=30)), "done"], middleware, recorder)
     agent.invoke(asked(), config())
-    now[0] = 1000.0  # the answer is late, but it is the answer to the very question that is still open
+    now[0] = 1000.0
+    result = agent.invoke(Command(resume="approve"), config())
+    assert recorder.names == ["search"]  # too late; when the model asks again, so does the middleware
+    assert shown(result)["action"]["call_id"] == "c"
+    now[0] = 1059.0
     agent.invoke(Command(resume="approve"), config())
     assert recorder.names == ["search", "book"]
 
@@ -397,3 +402,15 @@ def test_interrupts_need_a_checkpointer(recorder):
     agent, _ = agent_of(SCRIPT, AccordMiddleware(GATED), recorder, checkpointer=None)
     agent.invoke(asked())
     assert recorder.names == ["search"]  # it stops there, and nobody can answer
+
+
+def test_a_step_that_comes_too_late(recorder):
+    now = [0.0]
+    contract = "!search.?search.(?Approval by human within 1h else end).!book.?book.end"
+    middleware = AccordMiddleware(contract, clock=lambda: now[0], gates="session", ledger=Ledger(MemorySink()))
+    agent, _ = agent_of([*SCRIPT[:2], "done"], middleware, recorder)
+    agent.invoke(asked(), config())
+    now[0] = 7200.0
+    result = agent.invoke(Command(resume="approve"), config())
+    assert recorder.names == ["search"]
+    assert told(result)[-1].startswith("error")

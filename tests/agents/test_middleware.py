@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import ToolRetryMiddleware, wrap_tool_call
+from langchain.agents.middleware import HumanInTheLoopMiddleware, ToolRetryMiddleware, wrap_tool_call
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -458,3 +458,29 @@ def test_commands_of_tools(recorder, run):
 def test_nonsense_is_refused(wrong):
     with pytest.raises(UsageError):
         AccordMiddleware(BOOKING, **wrong)
+
+
+# -- beside other middlewares ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_beside_the_human_in_the_loop_of_langchain(recorder, first):
+    """A call that is rejected there is not out here; one that is edited there was never reserved."""
+    edit = {"type": "edit", "edited_action": {"name": "book", "args": {"flight": "AZ1", "amount": 99}}}
+    for decision, ran in (({"type": "approve"}, [("book", "AZ1", 10)]), ({"type": "reject"}, []), (edit, None)):
+        recorder.ran.clear()
+        human = HumanInTheLoopMiddleware({"book": True})
+        ours = AccordMiddleware("rec L.{!book(amount <= 50).?book.L, !search.?search.L}")
+        script = [say(call("book", "a", flight="AZ1", amount=10)), say(call("search", "b")), "done"]
+        middleware = [human, ours] if first else [ours, human]
+        agent = create_agent(
+            Scripted(script=script), recorder.tools, middleware=middleware, checkpointer=InMemorySaver()
+        )
+        agent.invoke(asked(), config())
+        result = agent.invoke(Command(resume={"decisions": [decision]}), config())
+        if ran is not None:
+            assert [entry for entry in recorder.ran if entry[0] == "book"] == ran
+            assert recorder.names[-1] == "search"  # nothing is left out
+        elif first:
+            assert ("book", "AZ1", 99) not in recorder.ran
+        assert result["accord"]["out"] == []

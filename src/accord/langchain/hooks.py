@@ -119,7 +119,8 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         """A turn begins. It goes on with the session of the thread, or begins a new one if that is over."""
         sitting = self._keeping.sit(state, where(runtime.execution_info), beginning=True)
-        messages = self._fold(sitting, state, runtime)
+        messages = self._fold(sitting, state, None)
+        self._runner.doubt(sitting)
         if is_finished(sitting):
             sitting.renew()
         return self._update(sitting, messages)
@@ -141,8 +142,8 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         if answer.label == DENY and DENY not in self._law.gate(sitting.session.state()):
             return self._denied(sitting, answer, messages)
         verdict = make_step(self._law, sitting.session, answer)
-        if type(verdict) is not Ok:  # the session has moved on while the person was asked
-            raise ViolationError(f"`?{answer.label}` by {answer.by} came too late: {words.refused(verdict)}", verdict)
+        if type(verdict) is not Ok:  # the session has moved on while the person was asked, and so does the agent
+            sitting.session.remark("answer came too late", {"label": answer.label, "by": answer.by})
         return self._update(sitting, messages)
 
     def after_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
@@ -153,7 +154,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         _check_ids(calls)
         sitting = self._keeping.sit(state, where(runtime.execution_info))
         claims = look_at([ToolCall(call["name"], call["args"], call["id"] or "") for call in calls], None, strict=True)
-        answered = self._ask_about(sitting, claims) if self._law.asks_about_calls else []
+        answered, until = self._ask_about(sitting, claims) if self._law.asks_about_calls else ([], None)
         messages = self._fold(sitting, state, runtime)
         if self._law.listens:
             for direction, label, payload in self._law.spoken(state, sitting.session.state()):
@@ -161,7 +162,9 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
         def reserve(state: State, at: Time | None) -> Change[list[Decision]]:
             heeded = heed_denials(self._law, state, claims, answered)
-            return arbitrate(self._law, state, heeded, at, recall(answered))[0]
+            in_time = until is None or at is None or at < until
+            taken = answered if in_time else [each for each in answered if each.answer.label == DENY]
+            return arbitrate(self._law, state, heeded, at, recall(taken))[0]
 
         decisions = sitting.session.decide_by(claims, reserve)
         refused = [refusal(d.call.id, d.call.name, d.message) for d in decisions if not d.admitted]
@@ -283,8 +286,8 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             _check_durable(runtime.config)
         return self._runner.begin(request, where(runtime.execution_info))
 
-    def _ask_about(self, sitting: Sitting, claims: Sequence[Claim]) -> list[Answered]:
-        """Rehearse the decision about a batch, and ask the people whom it needs."""
+    def _ask_about(self, sitting: Sitting, claims: Sequence[Claim]) -> tuple[list[Answered], Time | None]:
+        """Rehearse the decision about a batch, and ask the people whom it needs; until when their answers are good."""
         rehearsed = sitting.rehearse()
         sitting.fold(rehearsed)
 
@@ -293,10 +296,15 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
                 sitting.session.change(lambda state, at: open_questions(self._law, state, claims, at))
 
         ask = asking(sitting, self._manner.reviewer, announce)
-        return arbitrate(self._law, rehearsed.state(), claims, rehearsed.now(), ask)[1]
+        at, lasts = rehearsed.now(), self._law.policy.review_lasts
+        answered = arbitrate(self._law, rehearsed.state(), claims, at, ask)[1]
+        return answered, None if at is None or lasts is None else at + lasts
 
-    def _fold(self, sitting: Sitting, state: AgentState[Any], runtime: Runtime[Any]) -> list[AnyMessage]:
-        """Take in what became of calls; the messages that take the place of results the model must not see."""
+    def _fold(self, sitting: Sitting, state: AgentState[Any], runtime: Runtime[Any] | None) -> list[AnyMessage]:
+        """Take in what became of calls; the messages that take the place of results the model must not see.
+
+        When a turn begins, messages come from outside: what they say about calls is not believed.
+        """
         session, messages = sitting.session, state["messages"]
         instead: list[AnyMessage] = []
         for returned, verdict in sitting.fold(session):
@@ -309,7 +317,8 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             with self._law.seeing(sitting.opened.trace):
                 refused = self._law.refusal(call, said, verdict, session.state(), "recv")
             session.react([refused], returned.result)
-        self._runner.answered_by_others(sitting, where(runtime.execution_info), messages)
+        if runtime is not None:
+            self._runner.answered_by_others(sitting, where(runtime.execution_info), messages)
         return instead
 
     def _say(self, sitting: Sitting, direction: Literal["!", "?"], label: str, payload: Mapping[str, object]) -> None:
@@ -363,7 +372,7 @@ def where(info: ExecutionInfo | None) -> Where:
         return Where("", "")
     inner = info.checkpoint_ns
     agent = "|".join(part.partition(":")[0] for part in inner.split("|")[:-1]) if "|" in inner else ""
-    return Where(info.thread_id or "", agent)
+    return Where("" if info.thread_id is None else str(info.thread_id), agent)
 
 
 def _phase(direction: str) -> Literal["send", "recv"]:

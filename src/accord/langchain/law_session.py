@@ -52,9 +52,15 @@ class LawSession(LiveSession):
         """One step whose answer is a verdict. What cannot be kept is an error: the run of a graph can be resumed."""
         return self.change(judge)
 
-    def settle_fields(self, ticket: str, fields: Mapping[str, object]) -> Verdict:
-        """A call has returned, with these fields."""
-        return self._end(ticket, lambda state, at: self.law.settle(state, ticket, fields, at))
+    def settle_fields(self, ticket: str, fields: Mapping[str, object], then: Time | None = None) -> Verdict:
+        """A call has returned, with these fields, now or at an earlier time."""
+
+        def settle(state: State, at: Time | None) -> Change[Verdict]:
+            if then is not None and at is not None:
+                at = then if state.desk.now is None else max(then, state.desk.now)
+            return self.law.settle(state, ticket, fields, at)
+
+        return self._end(ticket, settle)
 
     def pass_time(self) -> None:
         """Let the session know what time it is."""

@@ -118,6 +118,8 @@ class Runner:
             return _no(asked, f"{quote_text(asked.name)} was not admitted under this id, so it does not run")
         if out.name != asked.name or not _same(out, asked.arguments):
             return _no(asked, words.other_call(asked.id))
+        if out.started:
+            return _no(asked, words.already_out(asked.id))
         place = (where, sitting.number, asked.id)
         if not self._sent.begin(request.runtime, place):
             return _no(asked, words.already_out(asked.id))
@@ -192,6 +194,16 @@ class Runner:
         run.sitting.session.fail(run.decision.call.id, error)
         return {}
 
+    def doubt(self, sitting: Sitting) -> None:
+        """A turn begins while calls are out: the last one broke off, and nobody knows whether they have happened.
+
+        They stay out, whatever messages say about them, until somebody who knows has told the session.
+        """
+        if not self._keeping.direct and any(
+            isinstance(each, Out) and not each.started for each in sitting.opened.state.log
+        ):
+            sitting.session.change(lambda state, _: _doubt(state))
+
     def answered_by_others(self, sitting: Sitting, where: Where, messages: Sequence[AnyMessage]) -> None:
         """Settle what is out although it has been answered: somebody has answered in our place.
 
@@ -255,6 +267,13 @@ def _start(session: LawSession, ticket: str) -> bool:
         return Change(marked.state, marked.notes, answer=True)
 
     return session.change(begin)
+
+
+def _doubt(state: State) -> Change[None]:
+    outs = [each for each in state.log if isinstance(each, Out) and not each.started]
+    log = tuple([each._replace(started=True) if isinstance(each, Out) else each for each in state.log])
+    notes = tuple([Remark("call in doubt", {"call": out.ticket}) for out in outs])
+    return Change(state._replace(log=log), notes, None)
 
 
 def _mark(state: State, out: Out | None, *, started: bool) -> Change[None]:

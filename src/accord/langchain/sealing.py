@@ -55,7 +55,7 @@ class Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
 
 class Returned(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What became of a call: what its tool returned, as a contract sees it, or why it failed."""
+    """What became of a call, and when: what its tool returned, as a contract sees it, or why it failed."""
 
     what: str = "return"
     form: int = VERSION
@@ -66,6 +66,7 @@ class Returned(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     ticket: str
     result: dict[str, Any] = {}
     error: str | None = None
+    at: int | float | None = None
 
 
 _S = TypeVar("_S", Kept, Returned)

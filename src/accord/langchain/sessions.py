@@ -88,7 +88,8 @@ class Sitting(ABC):
             if session.state().out(returned.ticket) is None:
                 continue  # it was taken in before
             if returned.error is None:
-                folded.append((returned, session.settle_fields(returned.ticket, returned.result)))
+                settled = session.settle_fields(returned.ticket, returned.result, returned.at)
+                folded.append((returned, settled))
             else:
                 folded.append((returned, session.fail(returned.ticket, returned.error)))
         return folded
@@ -192,6 +193,7 @@ class CheckpointKeeping(Keeping):
             ticket=ticket,
             result=result,
             error=error,
+            at=sitting.session.now(),
         )
         return seal_returned(kept, self.settings.secret)
 

@@ -45,14 +45,14 @@ class ThreadSession:
 
     def __init__(self, node: str, law: Law, keeping: Keeping, agent: Any, config: RunnableConfig) -> None:  # noqa: ANN401 - a graph
         thread = config.get("configurable", {}).get("thread_id")
-        if not isinstance(thread, str) or not thread:
+        if thread is None or not str(thread):
             raise UsageError("a config with a thread_id names the thread")
         self._node = node
         self._law = law
         self._keeping = keeping
         self._agent = agent
         self._config = config
-        self._where = Where(thread, "")
+        self._where = Where(str(thread), "")
 
     # -- what happens --------------------------------------------------------------------------------------------------
 
