@@ -49,6 +49,11 @@ def test_contracts_compile(page):
             accord.compile(text)
 
 
+def test_trace_configurations_load():
+    blocks = [text for page in PAGES for language, text in BLOCK.findall(page.read_text()) if language == "yaml"]
+    assert len([accord.load_trace_config(text) for text in blocks]) >= 2
+
+
 def test_every_limit_is_documented_with_its_default():
     page = (ROOT / "docs" / "limits.md").read_text()
     for limit in fields(Limits):

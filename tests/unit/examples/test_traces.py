@@ -16,7 +16,7 @@ FOLDER = Path(__file__).parents[3] / "examples" / "traces"
 @pytest.mark.parametrize(("name", "options"), [("base", []), ("hasty", ["--hasty"])])
 def test_the_traces_are_what_the_agent_does(tmp_path, name, options):
     path = tmp_path / "t.jsonl"
-    command = [sys.executable, FOLDER / "agent.py", path, *options]
+    command = [sys.executable, FOLDER / "trip_agent.py", path, *options]
     output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert output.startswith("Rome: booked")
     for city in ("Rome", "Oslo"):

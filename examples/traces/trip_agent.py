@@ -1,4 +1,4 @@
-"""A scripted agent that books trips, recorded: `python examples/traces/agent.py base.jsonl`.
+"""A scripted agent that books trips, recorded: `python examples/traces/trip_agent.py base.jsonl`.
 
 With `--hasty` it books the second trip without a quote and asks for the first one in another way. That is what
 `accord trace diff` finds.
