@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Judged", "comparison_lines", "counted", "judged_object", "junit", "run_lines", "side_by_side"]
 
 _MOST_SHOWN = 50
-_CELL = 56
+_CELL = 40
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import time
 
 import pytest
 
@@ -172,15 +171,13 @@ def test_lone_surrogates_and_patterns_are_plain_text():
     }  # fmt: skip
 
 
-def test_many_secrets_take_linear_time():
+def test_many_secrets():
     redaction = Redaction(["/items/*/key"])
     payload = {
         "items": [{"key": f"secret-number-{number:06}"} for number in range(20_000)],
         "texts": [f"this is secret-number-{number:06} and more" for number in range(20_000)],
     }
-    start = time.process_time()
     redacted = redaction.redact(payload)
-    assert time.process_time() - start < 20
     assert set(redacted["texts"]) == {"this is <redacted> and more"}
 
 
