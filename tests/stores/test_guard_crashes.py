@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from accord import Guard, ToolCall, compile
+from accord import Guard, Ok, ToolCall, compile
 from tests.stores.guarded_workers import CONTRACT
 from tests.stores.harnesses import PostgresHarness, RedisHarness, SQLiteHarness
 
@@ -59,7 +59,7 @@ def test_kill_9_runs_nothing_twice_and_loses_nothing_that_was_settled(harness, t
 
 
 def check_ledgers(harness, happened, settled):
-    """What happened is settled or out, what was settled is so; and whoever comes next is not kept waiting."""
+    """What happened is settled or out, what was settled is so; and once that is told, the session goes on."""
     contract, left = compile(CONTRACT), 0
     with harness.open() as store:
         for key in {key for key, _, _ in happened}:
@@ -72,5 +72,8 @@ def check_ledgers(harness, happened, settled):
             out = {each.ticket for each in guard.out()}
             assert {call for k, _, call in happened if k == key} <= returned | out, "has happened, and nobody knows"
             left += len(out)
+            for ticket in out:  # somebody who knows says what became of them
+                told = guard.settle if (key, ticket.split()[0], ticket) in happened else guard.fail
+                assert isinstance(told(ticket, "after the crash"), Ok)
             assert guard.run([ToolCall("pay", {"call": "next"}, "next")])[0].ok
     return left
