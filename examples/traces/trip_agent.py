@@ -44,8 +44,7 @@ def agent(city: str, tools: dict[str, Any], *, hasty: bool) -> str:
 def main(path: str, *, hasty: bool = False) -> None:
     """Two runs, written to a file."""
     with JsonlSink(path) as sink:
-        tools = {"search": search, "quote": quote, "book": book}
-        probe = AgentProbe(tools=tools, trace_config=HERE / "trace.yaml", sink=sink)
+        probe = AgentProbe(tools=[search, quote, book], trace_config=HERE / "trace.yaml", sink=sink)
         for city in ("Rome", "Oslo"):
             result = probe.run(lambda data, tools: agent(data, tools, hasty=hasty), city, example_id=city)
             print(f"{city}: {result.output}; violations: {len(result.violations)}")
