@@ -12,14 +12,16 @@ from bench.job import REFUSED, fastest_peer
 from bench.langchain import CHECKPOINT, MODEL
 from bench.rules import LOOKING
 from bench.slices import LIVE
+from bench.traces import SIZES as TRACED
 
 if TYPE_CHECKING:
     from bench.guard import GuardCosts
     from bench.langchain import LangChainCosts
     from bench.results import Results
     from bench.stores import StoreCosts
+    from bench.traces import TraceCosts
 
-__all__ = ["Bar", "judge", "judge_stores"]
+__all__ = ["Bar", "judge", "judge_stores", "judge_traces"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,7 @@ def judge(results: Results) -> list[Bar]:
         _guard(results.guard),
         *_langchain(results.langchain),
         *judge_stores(results.stores),
+        *judge_traces(results.traces),
     ]
 
 
@@ -97,6 +100,28 @@ def judge_stores(costs: StoreCosts) -> list[Bar]:
         *bars,
         *(Bar(f"{half}: {name}", f"not measured: {why}", passed=False) for name, why in costs.skipped.items()),
     ]
+
+
+def judge_traces(costs: TraceCosts) -> list[Bar]:
+    """The bars of traces."""
+    bars = []
+    for size in TRACED:
+        share = costs.share(size)
+        promise = f"validating a trace takes at most 3 x as long as decoding it: {size:,} events"
+        bars.append(Bar(promise, f"{share:.2f} x", share <= 3))
+    rate = 1 / max(costs.validating.values())
+    bars.append(Bar("at least 400,000 events are validated in a second", f"{rate:,.0f}", rate >= 400_000))
+    for violated, what in ((False, ""), (True, ", order rules violated")):
+        growth = costs.growth(violated=violated)
+        promise = f"an event of {TRACED[-1]:,} takes at most 1.5 x as long as one of {TRACED[-2]:,}{what}"
+        bars.append(Bar(promise, f"{growth:.2f} x", growth <= 1.5))
+    for name, least in (("mixed payloads", 60), ("small chunks", 30)):
+        speed = costs.fingerprints[name]
+        bars.append(Bar(f"fingerprints of {name}: at least {least} MB/s", f"{speed:.0f} MB/s", speed >= least))
+    peak = costs.peak_bytes
+    shown = "not measured" if peak is None else f"{peak / 1e6:.0f} MB"
+    promise = f"validating {TRACED[-1]:,} events takes less than 100 MB"
+    return [*bars, Bar(promise, shown, peak is not None and peak < 100e6)]
 
 
 def _rules(results: Results) -> list[Bar]:

@@ -25,6 +25,7 @@ from bench.rules import measure_rules
 from bench.slices import measure_slices
 from bench.steps import measure_steps
 from bench.stores import measure_stores
+from bench.traces import measure_traces
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from bench.rules import RuleCosts
     from bench.slices import SliceCosts
     from bench.stores import StoreCosts
+    from bench.traces import TraceCosts
 
 __all__ = ["Results", "measure_all"]
 
@@ -63,6 +65,7 @@ class Results:
     guard: GuardCosts
     langchain: LangChainCosts
     stores: StoreCosts
+    traces: TraceCosts
 
     @property
     def cases(self) -> dict[str, dict[str, Timing]]:
@@ -147,6 +150,8 @@ def measure_all(say: Callable[[str], None]) -> Results:
     langchain = measure_langchain()
     say("stores")
     stores = measure_stores()
+    say("traces")
+    traces = measure_traces()
     return Results(
         machine=machine,
         peer_measured=peer is not None,
@@ -164,6 +169,7 @@ def measure_all(say: Callable[[str], None]) -> Results:
         guard=guard,
         langchain=langchain,
         stores=stores,
+        traces=traces,
     )
 
 

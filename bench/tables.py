@@ -18,6 +18,7 @@ from bench.slices import LIVE
 from bench.steps import LOCK
 from bench.stores import BARE as STATEMENTS
 from bench.stores import LONG, SHORT
+from bench.traces import SIZES as TRACED
 
 if TYPE_CHECKING:
     from bench.bars import Bar
@@ -30,8 +31,9 @@ if TYPE_CHECKING:
     from bench.rules import RuleCosts
     from bench.slices import SliceCosts
     from bench.stores import StoreCosts
+    from bench.traces import TraceCosts
 
-__all__ = ["Table", "bars_table", "stores_table", "tables"]
+__all__ = ["Table", "bars_table", "stores_table", "tables", "traces_table"]
 
 _ABSENT = "-"
 
@@ -63,6 +65,7 @@ def tables(results: Results, bars: list[Bar]) -> list[Table]:
         _guard(results.guard),
         langchain_table(results.langchain),
         stores_table(results.stores),
+        traces_table(results.traces),
         _importing(results),
         bars_table(bars),
     ]
@@ -290,6 +293,28 @@ def _guard(guard: GuardCosts) -> Table:
         ("", "ns", "added"),
         tuple((name, _nanoseconds(timing), _times(guard.added(name))) for name, timing in guard.times.items()),
         "The tool does nothing. Reserving, starting and settling are three steps, for whoever runs tools itself.",
+    )
+
+
+def traces_table(traces: TraceCosts) -> Table:
+    """What traces cost."""
+    prints = "; ".join(f"{name} {rate:.0f} MB/s" for name, rate in traces.fingerprints.items())
+    peak = "not measured" if traces.peak_bytes is None else f"{traces.peak_bytes / 1e6:.0f} MB"
+    return Table(
+        "Validating a trace with every validator: us for an event, best",
+        ("events", "msgspec decodes", "accord validates", "ratio", "events per second", "order rules violated"),
+        tuple(
+            (
+                f"{size:,}",
+                f"{traces.decoding[size] * 1e6:.2f}",
+                f"{traces.validating[size] * 1e6:.2f}",
+                _times(traces.share(size)),
+                f"{1 / traces.validating[size]:,.0f}",
+                f"{traces.violated[size] * 1e6:.2f}",
+            )
+            for size in TRACED
+        ),
+        f"{traces.event_bytes:.0f} bytes an event. Fingerprints: {prints}. Peak memory: {peak}.",
     )
 
 

@@ -15,9 +15,9 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from msgspec.json import Encoder
+    from collections.abc import Callable
 
-__all__ = ["Json", "digest", "encode", "encode_plain", "is_plain_number"]
+__all__ = ["Json", "digest", "encode", "encode_plain", "is_plain_number", "sorting_encoder"]
 
 Json = dict[str, "Json"] | list["Json"] | tuple["Json", ...] | str | int | float | bool | None
 
@@ -49,11 +49,13 @@ def encode_plain(value: Json) -> bytes:
         b'{"a":[true,null],"b":1.5}'
     """
     try:
-        data = _sorting_encoder().encode(value)
+        data = sorting_encoder()(value)
     except UnicodeEncodeError:  # a lone surrogate
         return encode(value)
+    if data.isascii():
+        return data
     # Keys are sorted by code points here. That is the order of UTF-16 code units unless one is beyond the basic plane.
-    if data.isascii() or not _BEYOND_THE_BASIC_PLANE.search(data) or _has_ascii_keys(value):
+    if not _BEYOND_THE_BASIC_PLANE.search(data) or _has_ascii_keys(value):
         return data
     return encode(value)
 
@@ -66,10 +68,11 @@ def is_plain_number(value: object) -> bool:
 
 
 @cache
-def _sorting_encoder() -> Encoder:
+def sorting_encoder() -> Callable[[object], bytes]:
+    """What `encode_plain` begins with; where its bytes are ASCII they are canonical."""
     from msgspec.json import Encoder  # noqa: PLC0415 - loaded when it is first needed
 
-    return Encoder(order="sorted")
+    return Encoder(order="sorted").encode
 
 
 def _has_ascii_keys(value: Json) -> bool:

@@ -13,7 +13,7 @@ from hashlib import sha256
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from accord.canonical import encode, encode_plain
+from accord.canonical import encode, encode_plain, sorting_encoder
 from accord.errors import UsageError
 from accord.language.patterns import PatternError, compile_pattern
 from accord.ledger.represent import MARK
@@ -70,6 +70,8 @@ class TracePayloadNormaliser:
         self._longest = float("inf") if hash_strings_over is None else hash_strings_over
         self.redaction = redact if isinstance(redact, Redaction) else Redaction(redact or (), replacement)
         self._known: dict[str, bool] = {}
+        self._redacts = bool(self.redaction)
+        self._quick = sorting_encoder()
 
     def normalise(self, payload: Mapping[str, Any], cover: Cover | None = None) -> dict[str, Any]:
         """A payload in its normal form, which shares nothing with it; `cover` knows the secrets of the whole trace.
@@ -86,13 +88,19 @@ class TracePayloadNormaliser:
         """The canonical bytes of the payload's normal form."""
         odd: list[object] = []
         normal = self._normal(payload, cover, odd)
-        return encode(normal) if odd else encode_plain(normal)
+        if odd:
+            return encode(normal)
+        try:
+            data = self._quick(normal)
+        except UnicodeEncodeError:  # a lone surrogate
+            return encode(normal)
+        return data if data.isascii() else encode_plain(normal)
 
     def _normal(self, payload: Mapping[str, Any], cover: Cover | None, odd: list[object]) -> dict[str, Any]:
-        if type(payload) is not dict:
+        if self._redacts:
+            payload = self.redaction.redact(dict(payload), cover)
+        elif type(payload) is not dict:
             payload = dict(payload)
-        if self.redaction:
-            payload = self.redaction.redact(payload, cover)
         normal = self._object(payload, 0, odd)
         if not self._hash_keys.isdisjoint(normal):
             if normal is payload:
@@ -106,29 +114,29 @@ class TracePayloadNormaliser:
 
     def _object(self, value: dict[str, Any], depth: int, odd: list[object]) -> dict[str, Any]:  # noqa: C901, PLR0912
         """The normal form of an object: itself, if that is its normal form. It is in one piece because it is hot."""
-        if not self._drop.isdisjoint(value) or self._patterns:
+        if self._patterns or not self._drop.isdisjoint(value):
             value = {key: item for key, item in value.items() if key not in self._drop and not self._is_noise(key)}
-        if depth > DEEPEST:
-            raise NotJsonError(_TOO_DEEP, ())
         longest = self._longest
         normal: dict[str, Any] | None = None
         key: Any = None
         new: Any
         try:
             for key, item in value.items():
+                kind = type(item)
                 if type(key) is not str:
                     return self._object({_key(name): of for name, of in value.items()}, depth, odd)
-                kind = type(item)
                 if kind is str:
                     if len(item) <= longest:
                         continue
                     new = _hashed(item, odd)
-                elif kind in _SIMPLE or (kind is float and 1e-3 <= item < 1e15 and item % 1):
+                elif kind in _SIMPLE:
                     continue
-                elif kind is list:
-                    new = self._array(item, depth + 1, odd)
-                elif kind is dict and MARK not in item:
+                elif kind is dict and depth < DEEPEST and MARK not in item:
                     new = self._object(item, depth + 1, odd)
+                elif kind is list and depth < DEEPEST:
+                    new = self._array(item, depth + 1, odd)
+                elif kind is float and 1e-3 <= item < 1e15 and item % 1:
+                    continue
                 else:
                     new = self._other(item, depth + 1, odd)
                 if new is not item:
@@ -141,8 +149,6 @@ class TracePayloadNormaliser:
 
     def _array(self, value: list[Any] | tuple[Any, ...], depth: int, odd: list[object]) -> list[Any]:
         """The normal form of an array: itself, if that is its normal form."""
-        if depth > DEEPEST:
-            raise NotJsonError(_TOO_DEEP, ())
         longest = self._longest
         normal: list[Any] | None = None
         place = 0
@@ -150,7 +156,7 @@ class TracePayloadNormaliser:
         try:
             for place, item in enumerate(value):
                 kind = type(item)
-                if kind is dict and MARK not in item:
+                if kind is dict and depth < DEEPEST and MARK not in item:
                     new = self._object(item, depth + 1, odd)
                 elif kind in _SIMPLE or (kind is str and len(item) <= longest):
                     continue
@@ -166,6 +172,8 @@ class TracePayloadNormaliser:
 
     def _other(self, value: Any, depth: int, odd: list[object]) -> Any:  # noqa: ANN401 - payload values
         """The normal form of what needs a closer look."""
+        if depth > DEEPEST and isinstance(value, dict | list | tuple):
+            raise NotJsonError(_TOO_DEEP, ())
         if isinstance(value, dict):
             plain = value if type(value) is dict else dict(value)
             return plain if is_mark(plain) else self._object(plain, depth, odd)

@@ -212,9 +212,9 @@ def _event(value: Any, place: int) -> TraceEvent | Line:  # noqa: ANN401 - whate
     """An event from a mapping, without a copy of its payload."""
     if isinstance(value, TraceEvent | Line):
         return value
-    if type(value) is dict and type(value.get("seq", place)) is int and value.get("kind"):
+    if type(value) is dict and type(value.get("seq", place)) is int and isinstance(value.get("kind"), str):
         run_id, example_id = value.get("run_id"), value.get("example_id")
-        if type(run_id) in _IDS and type(example_id) in _IDS and isinstance(value["kind"], str):
+        if type(run_id) in _IDS and type(example_id) in _IDS:
             return Line(value.get("seq", place), value["kind"], value.get("payload"), run_id, example_id)
     return as_event(value, place)
 

@@ -631,7 +631,7 @@ def test_what_is_no_event():
         7,
         {"payload": {}},
         {"seq": "x", "kind": "k"},
-        {"seq": 0, "kind": ""},
+        {"seq": 0, "kind": 7},
         {"seq": 0, "kind": "generate_end", "run_id": []},
     ):
         with pytest.raises(UsageError):

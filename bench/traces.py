@@ -1,0 +1,215 @@
+"""What traces cost: validating them with every validator on, and fingerprinting them.
+
+A synthetic trace is one run of an agent that asks a model, calls tools and streams its answers. The yardstick is
+msgspec decoding the same lines one by one into plain values, which is what any reader of a trace has to do first. Time
+is processor time of this process, so that other programs count less; the best of several rounds is the figure.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from time import process_time
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from accord.trace import TraceRecorder, compile_trace_config, load_trace_config, validate_file
+from accord.trace.fingerprint import Fingerprinter
+from accord.trace.reading import read_pieces
+from accord.trace.sinks import event_line
+from bench.children import ChildError, in_child
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from accord.trace.validation import TracePlan
+
+__all__ = ["SIZES", "TraceCosts", "measure_traces", "peak_of_validation"]
+
+SIZES = (1_000, 100_000, 1_000_000)
+
+CONFIG: dict[str, Any] = {
+    "contracts": {
+        "tool_payloads": {
+            "tools": {
+                "search": {
+                    "args_schema": {
+                        "required": ["query"],
+                        "properties": {"query": {"type": "string"}, "limit": {"type": "integer", "minimum": 1}},
+                    }
+                },
+                "book": {"args_schema": {"required": ["flight"]}, "result_schema": {"type": "string"}},
+            }
+        },
+        "tool_order": {
+            "must_precede": {"search": ["book"]},
+            "only_after_success": {"book": ["search"]},
+            "eventually": {"book": ["search"]},
+            "forbidden_sequences": [["book", "book"]],
+            "forbidden_subsequences": [["delete", "book"]],
+        },
+        "protocol": {"contract": "rec Next.{!search.?search.Next, !book.?book.Next, end}"},
+    }
+}
+VIOLATED: dict[str, Any] = {
+    "contracts": {
+        "tool_order": {
+            "must_precede": {"auth": ["search", "book"]},
+            "at_most": {"search": 1},
+            "forbidden_sequences": [["search", "book"]],
+            "allow_unknown_tools": True,
+        }
+    }
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TraceCosts:
+    """Seconds for one event, by the size of the trace; its bytes; megabytes of fingerprints a second; peak memory."""
+
+    decoding: dict[int, float]
+    validating: dict[int, float]
+    violated: dict[int, float]
+    event_bytes: float
+    fingerprints: dict[str, float]
+    peak_bytes: float | None
+
+    def share(self, size: int) -> float:
+        """How many times as long validating takes as decoding."""
+        return self.validating[size] / self.decoding[size]
+
+    def growth(self, *, violated: bool) -> float:
+        """How much longer an event takes in the longest trace than in the one before."""
+        of = self.violated if violated else self.validating
+        return of[SIZES[-1]] / of[SIZES[-2]]
+
+
+def measure_traces() -> TraceCosts:
+    """Everything."""
+    plan, strict = (compile_trace_config(load_trace_config(config)) for config in (CONFIG, VIOLATED))
+    decoding, validating, violated = {}, {}, {}
+    size = 0.0
+    for count in SIZES:
+        data = make_trace(count)
+        size = len(data) / count
+        rounds = 30 if count < 10_000 else 3
+        # They take turns, so that a busy moment hits both.
+        taken = [(_decode(data, count), _validate(data, count, plan)) for _ in range(rounds)]
+        decoding[count] = min(one for one, _ in taken)
+        validating[count] = min(other for _, other in taken)
+        violated[count] = min(_validate(data, count, strict) for _ in range(2 if count > 10_000 else rounds))
+    kinds = {"mixed payloads": make_trace(50_000), "small chunks": make_chunks(100_000)}
+    prints = {name: max(_fingerprint(data) for _ in range(4)) for name, data in kinds.items()}
+    try:
+        peak: float | None = in_child("bench.traces:peak_of_validation", SIZES[-1], timeout=600)
+    except ChildError:
+        peak = None
+    return TraceCosts(decoding, validating, violated, size, prints, peak)
+
+
+def _events(count: int) -> Iterator[bytes]:
+    """Lines of a run, written as they happen."""
+    recorder = TraceRecorder("run-1", "example-1", keep=0, on_event=lambda event: lines.append(event_line(event)))
+    lines: list[bytes] = []
+    made = call = 0
+    while made < count:
+        recorder.record_generate_start(
+            "Find a flight from Lisbon to Rome for two. " * 3, temperature=0.2, max_tokens=512
+        )
+        recorder.record_generate_end("I will look for flights first. " * 4, {"input": 212, "output": 44})
+        for tool, arguments, result in (
+            (
+                "search",
+                {"query": "Lisbon to Rome", "limit": 5, "stops": [0, 1]},
+                [{"id": n, "price": 99.5 + n} for n in range(5)],
+            ),
+            ("book", {"flight": f"AZ{call}"}, "booked"),
+            ("search", {"query": "hotels"}, []),
+        ):
+            recorder.record_tool_call(tool, arguments, f"call-{call}")
+            recorder.record_tool_result(tool, result, f"call-{call}")
+            call += 1
+        with recorder.stream("Tell the customer", stream_id=f"stream-{call}") as stream:
+            for _ in range(8):
+                stream.chunk("a few words ")
+        yield from lines[: count - made]
+        made += len(lines)
+        lines.clear()
+
+
+def make_trace(count: int) -> bytes:
+    """A trace of so many events. What the last ones opened stays open, which costs nothing worth speaking of."""
+    return b"".join(line + b"\n" for line in _events(count))
+
+
+def make_chunks(count: int) -> bytes:
+    """A trace of small chunks and nothing else."""
+    return b"".join(
+        json.dumps(
+            {
+                "seq": n,
+                "kind": "stream_chunk",
+                "payload": {"chunk": "a few words ", "chunk_index": n, "stream_id": "s"},
+            },
+            separators=(",", ":"),
+        ).encode()
+        + b"\n"
+        for n in range(count)
+    )
+
+
+def _decode(data: bytes, count: int) -> float:
+    decode = msgspec.json.Decoder().decode
+    lines = io.BytesIO(data)
+    start = process_time()
+    for line in lines:
+        decode(line)
+    return (process_time() - start) / count
+
+
+def _validate(data: bytes, count: int, plan: TracePlan) -> float:
+    file = io.BytesIO(data)
+    start = process_time()
+    validate_file(file, plan)
+    return (process_time() - start) / count
+
+
+def _fingerprint(data: bytes) -> float:
+    printer = Fingerprinter(keep=False)
+    start = process_time()
+    for lines in read_pieces(io.BytesIO(data)):
+        printer.extend(lines)
+    return len(data) / (process_time() - start) / 1e6
+
+
+class _Endless(io.RawIOBase):
+    """A trace that is made while it is read, so that it takes no memory itself."""
+
+    def __init__(self, count: int) -> None:
+        self._lines = _events(count)
+        self._kept = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1, /) -> bytes:
+        while len(self._kept) < size:
+            line = next(self._lines, None)
+            if line is None:
+                break
+            self._kept += line + b"\n"
+        data, self._kept = self._kept[:size], self._kept[size:]
+        return data
+
+
+def peak_of_validation(count: int) -> float:
+    """The most memory, in bytes, that a process has while it validates so many events, Python itself included."""
+    plan = compile_trace_config(load_trace_config(CONFIG))
+    validate_file(_Endless(count), plan)  # type: ignore[arg-type] # it is read and nothing else
+    # Not from `getrusage`: that remembers the process which started this one.
+    status = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    (peak,) = [line.split()[1] for line in status if line.startswith("VmHWM:")]
+    return int(peak) * 1024.0
