@@ -6,6 +6,7 @@ import json
 import random
 import signal
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -43,8 +44,11 @@ class CrashTests(Ground):
             shared = [f"s{first}", f"t{first}"]
             keys += shared
             crew = [start_writer(harness, f"w{first + n}", keys=shared) for n in range(min(_AT_A_TIME, kills - first))]
-            for writer in crew:
-                answers += _killed(writer, dice.randint(0, 25))
+            when = [dice.randint(0, 25) for _ in crew]
+            # Each at a moment of its own, while the others go on.
+            with ThreadPoolExecutor(_AT_A_TIME) as watching:
+                for told in watching.map(_killed, crew, when):
+                    answers += told
             with harness.open() as store:
                 check_answers(store, [answer for answer in answers if answer[0] in shared], shared)
                 for key in shared:  # whoever comes next is not kept waiting
