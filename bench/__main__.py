@@ -33,6 +33,8 @@ def main() -> int:
     for name, version, measured in peers:
         if not measured:
             print(f"!!! A PEER WAS NOT MEASURED: {name} {version} is not installed here. Its bars count as missed. !!!")
+    if results.langchain.skipped is not None:
+        print(f"!!! LANGCHAIN WAS NOT MEASURED: {results.langchain.skipped}. Its bars count as missed. !!!")
     print(f"{len(bars) - missed} of {len(bars)} bars pass; the figures are in {target.relative_to(ROOT)}")
     return 1 if missed else 0
 

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 from bench.data import BINDING
 from bench.guard import GUARDED
 from bench.job import REFUSED, fastest_peer
+from bench.langchain import CHECKPOINT, MODEL
 from bench.rules import LOOKING
 from bench.slices import LIVE
 
 if TYPE_CHECKING:
     from bench.guard import GuardCosts
+    from bench.langchain import LangChainCosts
     from bench.results import Results
     from bench.stores import StoreCosts
 
@@ -62,6 +64,7 @@ def judge(results: Results) -> list[Bar]:
         Bar("restoring after 100,000 events takes at most 1.5 x as long as after 10", f"{again:.2f} x", again <= 1.5),
         Bar("a ledger of 1,000,000 entries verifies in less than 60 s", f"{verified:.1f} s", verified < 60),
         _guard(results.guard),
+        *_langchain(results.langchain),
         *judge_stores(results.stores),
     ]
 
@@ -69,6 +72,15 @@ def judge(results: Results) -> list[Bar]:
 def _guard(costs: GuardCosts) -> Bar:
     added = costs.added(GUARDED)
     return Bar("a guard adds less than 15 x an empty method call to the call of a tool", f"{added:.2f} x", added < 15)
+
+
+def _langchain(costs: LangChainCosts) -> list[Bar]:
+    instant = "AccordMiddleware adds less than 1 % to an agent's step with an instant model"
+    of_model = f"the same if the model answers in {MODEL * 1000:.0f} ms"
+    if costs.skipped is not None:
+        return [Bar(promise, f"not measured: {costs.skipped}", passed=False) for promise in (instant, of_model)]
+    whole, real = costs.share(CHECKPOINT), costs.share(CHECKPOINT, MODEL)
+    return [Bar(instant, f"{whole:.1%}", whole < 0.01), Bar(of_model, f"{real:.2%}", real < 0.01)]
 
 
 def judge_stores(costs: StoreCosts) -> list[Bar]:

@@ -17,6 +17,7 @@ from bench.data import measure_data
 from bench.guard import measure_guard
 from bench.importing import BARE, measure_importing
 from bench.job import fastest_peer, measure_job
+from bench.langchain import measure_langchain
 from bench.ledger import measure_ledger
 from bench.memory import measure_memory
 from bench.restoring import measure_restoring
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from bench.compiling import Compiling
     from bench.guard import GuardCosts
+    from bench.langchain import LangChainCosts
     from bench.ledger import LedgerCosts
     from bench.measure import Timing
     from bench.memory import Memory
@@ -59,6 +61,7 @@ class Results:
     restoring: dict[str, dict[int, Restoring]]
     ledger: LedgerCosts
     guard: GuardCosts
+    langchain: LangChainCosts
     stores: StoreCosts
 
     @property
@@ -140,6 +143,8 @@ def measure_all(say: Callable[[str], None]) -> Results:
     }
     say("guard")
     guard = measure_guard()
+    say("langchain")
+    langchain = measure_langchain()
     say("stores")
     stores = measure_stores()
     return Results(
@@ -157,6 +162,7 @@ def measure_all(say: Callable[[str], None]) -> Results:
         restoring=restoring,
         ledger=ledger,
         guard=guard,
+        langchain=langchain,
         stores=stores,
     )
 

@@ -9,6 +9,8 @@ from bench.compiling import SIZES as COMPILED
 from bench.contestants import ACEL, FLOOR, ONE_ARGUMENT, PEER
 from bench.importing import BARE
 from bench.job import BY_HAND, GATED, OBSERVED, SESSION_EVENTS, SESSIONS, fastest_peer
+from bench.langchain import BARE as NO_MIDDLEWARE
+from bench.langchain import MODEL, NOTHING
 from bench.ledger import ENTRIES
 from bench.restoring import SIZES as RESTORED
 from bench.rules import LOOKING, NO_RULES
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from bench.bars import Bar
     from bench.compiling import Compiling
     from bench.guard import GuardCosts
+    from bench.langchain import LangChainCosts
     from bench.ledger import LedgerCosts
     from bench.measure import Timing
     from bench.results import Results
@@ -58,6 +61,7 @@ def tables(results: Results, bars: list[Bar]) -> list[Table]:
         _restoring(results),
         _ledger(results.ledger),
         _guard(results.guard),
+        langchain_table(results.langchain),
         stores_table(results.stores),
         _importing(results),
         bars_table(bars),
@@ -86,6 +90,24 @@ def stores_table(costs: StoreCosts) -> Table:
         "Best rounds; medians where each answer is flushed to a device."
     )
     return Table("One step of a stored session, state and ledger together", columns, tuple(rows), note)
+
+
+def langchain_table(costs: LangChainCosts) -> Table:
+    """What a step of a LangChain agent costs."""
+    title = "One step of a LangChain agent: model, tool, and back"
+    columns = "", "us, best (median)", "added, us", "of the step", "of one with a model of 250 ms"
+    if costs.skipped is not None:
+        return Table(title, columns, ((f"NOT MEASURED: {costs.skipped}", *[_ABSENT] * 4),))
+    rows = []
+    for case, timing in costs.times.items():
+        added = (f"{costs.added(case) * 1e6:.0f}", f"{costs.share(case):.1%}", f"{costs.share(case, MODEL):.2%}")
+        shown = added if case not in {NO_MIDDLEWARE, NOTHING} else (_ABSENT,) * 3
+        rows.append((case, f"{timing.best * 1e6:.0f} ({timing.median * 1e6:.0f})", *shown))
+    note = (
+        "Model and tool are instant, checkpoints are in memory. Added to a middleware with the same hooks that does "
+        f"nothing; {costs.own * 1e6:.0f} us of a step are spent inside our hooks, the rest by LangGraph on our keys."
+    )
+    return Table(title, columns, tuple(rows), note)
 
 
 def _steps(results: Results) -> Table:

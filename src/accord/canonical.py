@@ -9,14 +9,20 @@ from __future__ import annotations
 
 import hashlib
 import re
+from functools import cache
 from json.encoder import encode_basestring
 from math import isfinite
+from typing import TYPE_CHECKING
 
-__all__ = ["Json", "digest", "encode"]
+if TYPE_CHECKING:
+    from msgspec.json import Encoder
+
+__all__ = ["Json", "digest", "encode", "encode_plain", "is_plain_number"]
 
 Json = dict[str, "Json"] | list["Json"] | tuple["Json", ...] | str | int | float | bool | None
 
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_BEYOND_THE_BASIC_PLANE = re.compile(b"[\xf0-\xf4]")
 
 
 def encode(value: Json) -> bytes:
@@ -31,6 +37,45 @@ def encode(value: Json) -> bytes:
     pieces: list[str] = []
     _write(value, pieces)
     return "".join(pieces).encode("utf-8")
+
+
+def encode_plain(value: Json) -> bytes:
+    """As `encode`, and many times as fast, for values of JSON's own types in which every float is a plain number.
+
+    That is the caller's promise: a tuple, an enumeration or the float 1.0 in it would give other bytes.
+
+    Example:
+        >>> encode_plain({"b": 1.5, "a": [True, None]})
+        b'{"a":[true,null],"b":1.5}'
+    """
+    try:
+        data = _sorting_encoder().encode(value)
+    except UnicodeEncodeError:  # a lone surrogate
+        return encode(value)
+    # Keys are sorted by code points here. That is the order of UTF-16 code units unless one is beyond the basic plane.
+    if data.isascii() or not _BEYOND_THE_BASIC_PLANE.search(data) or _has_ascii_keys(value):
+        return data
+    return encode(value)
+
+
+def is_plain_number(value: object) -> bool:
+    """Whether it is a number that everybody writes in the same way."""
+    if type(value) is int:
+        return value.bit_length() < 63
+    return type(value) is float and 1e-3 <= abs(value) < 1e15 and not value.is_integer()
+
+
+@cache
+def _sorting_encoder() -> Encoder:
+    from msgspec.json import Encoder  # noqa: PLC0415 - loaded when it is first needed
+
+    return Encoder(order="sorted")
+
+
+def _has_ascii_keys(value: Json) -> bool:
+    if isinstance(value, dict):
+        return all(key.isascii() and _has_ascii_keys(item) for key, item in value.items())
+    return not isinstance(value, list) or all(map(_has_ascii_keys, value))
 
 
 def digest(value: Json) -> str:

@@ -32,6 +32,8 @@ PAY = """!Pay {"amount": 250, "currency": "EUR"}"""
 SUPPORT = "../../examples/support/support.accord"
 TICKET = """'@0 ?Opened {"ticket_id": "t-1"} @600 !AskRefund {"ticket_id": "t-1", "amount": 40}'"""
 
+TRACES = "../../examples/traces"
+
 AT = f"--at {BEGAN + HOUR}"
 
 CASES = {
@@ -108,6 +110,15 @@ CASES = {
     "review_show_stuck": f"review show env:STORE stuck 1-68640b36 {AT}",
     "review_decide": f"review decide env:STORE order-17 1-ff80254a allow reviews/invoice.accord --by ana {AT}",
     "review_decide_twice": f"review decide env:STORE order-17 3-234e9d18 allow reviews/invoice.accord --by bob {AT}",
+    "trace_validate": f"trace validate {TRACES}/base.jsonl {TRACES}/hasty.jsonl --config {TRACES}/trace.yaml",
+    "trace_validate_json": f"trace validate {TRACES}/hasty.jsonl --config {TRACES}/trace.yaml --format json",
+    "trace_validate_junit": f"trace validate {TRACES}/hasty.jsonl --config {TRACES}/trace.yaml --format junit",
+    "trace_gate": f"trace validate {TRACES}/hasty.jsonl --config {TRACES}/trace.yaml --fail-on-trace-violations",
+    "trace_fingerprint": f"trace fingerprint {TRACES}/base.jsonl {TRACES}/hasty.jsonl --config {TRACES}/trace.yaml",
+    "trace_diff": f"trace diff {TRACES}/base.jsonl {TRACES}/hasty.jsonl --config {TRACES}/trace.yaml",
+    "trace_diff_baseline": f"trace diff {TRACES}/baseline.json {TRACES}/hasty.jsonl --fail-on-trace-drift",
+    "trace_diff_json": f"trace diff {TRACES}/base.jsonl {TRACES}/hasty.jsonl --format json",
+    "explain_e061": "explain E061",
     "sessions_show_guarded": "sessions show env:STORE busy",
     "sessions_show_stopped": "sessions show env:STORE stopped",
 }

@@ -1,4 +1,4 @@
-"""The command line: `accord check`, `fmt`, `show`, `replay`, `step`, `verify`, `ledger`, `sessions`, `review` and more.
+"""The command line: `accord check`, `fmt`, `show`, `replay`, `step`, `verify`, `ledger`, `sessions`, `trace` and more.
 
 One file per command, loaded when it is called; `app` holds the group and turns every error into a message and an exit
 status. Commands do the reading and the printing; what they print is computed by the layers below.

@@ -10,6 +10,7 @@ from accord.errors import UsageError
 
 if TYPE_CHECKING:
     from accord.cli.terminal import Screen
+    from accord.diagnostics import Diagnostic
     from accord.diagnostics.codes import Code
 
 __all__ = ["command"]
@@ -41,8 +42,6 @@ def command(code: str | None) -> None:
 
 def _explain(screen: Screen, entry: Code) -> None:
     from accord.cli.terminal import print_diagnostics
-    from accord.diagnostics import Source
-    from accord.language import examine
 
     screen.print(f"{screen.paint('error', entry.code)}: {screen.paint('strong', entry.title)}")
     screen.print()
@@ -51,8 +50,27 @@ def _explain(screen: Screen, entry: Code) -> None:
     if entry.wrong:
         _print_example(screen, "wrong", entry.wrong)
         screen.print()
-        print_diagnostics(screen, examine(Source(entry.wrong, "wrong.accord"))[1])
+        print_diagnostics(screen, _findings(entry))
     _print_example(screen, "right", entry.right)
+
+
+def _findings(entry: Code) -> tuple[Diagnostic, ...]:
+    """What accord says of the wrong example."""
+    from accord.diagnostics import Source
+    from accord.language import examine
+
+    if not entry.is_configuration:
+        return examine(Source(entry.wrong, "wrong.accord"))[1]
+    from accord.errors import ContractError
+    from accord.trace.loading import load_trace_config
+
+    try:
+        load_trace_config(entry.wrong)
+    except ContractError as error:
+        return error.diagnostics
+    except UsageError:  # the packages for it are not installed
+        pass
+    return ()
 
 
 def _print_example(screen: Screen, title: str, text: str) -> None:

@@ -4,7 +4,7 @@
 example: the wrong one must give its code and the right one nothing. Codes are stable: a code is never given another
 meaning.
 
-E01x text · E02x protocols · E04x data · E05x rules
+E01x text · E02x protocols · E04x data · E05x rules · E06x trace configurations
 """
 
 from __future__ import annotations
@@ -16,13 +16,18 @@ __all__ = ["CODES", "Code"]
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """What a code means, with a contract that has the mistake and one that does not."""
+    """What a code means, with a contract or a trace configuration that has the mistake and one that does not."""
 
     code: str
     title: str
     explanation: str
     wrong: str
     right: str
+
+    @property
+    def is_configuration(self) -> bool:
+        """Whether its examples are trace configurations and no contracts."""
+        return self.code.startswith("E06")
 
 
 _TABLE = (
@@ -276,6 +281,80 @@ _TABLE = (
         "of`, `any of`, `N of` and `at least`. What must not happen is said by a rule of its own.",
         'rule "r" { within 24h after Request require not Cancel }',
         'rule "r" { after Request forbid Cancel }',
+    ),
+    Code(
+        "E060",
+        "configuration is no YAML",
+        "A trace configuration is one YAML document. JSON is YAML too.",
+        "contracts: {enabled: true",
+        "contracts: {enabled: true}",
+    ),
+    Code(
+        "E061",
+        "key is not known",
+        "A key that means nothing would be a rule that never holds. The message lists what is known there, or what was "
+        "probably meant.",
+        "contracts: {fail_fsat: true}",
+        "contracts: {fail_fast: true}",
+    ),
+    Code(
+        "E062",
+        "value is not what is expected there",
+        "The message says what stands there and what should. In YAML `no`, `off` and `1` are no texts: names that look "
+        "so are written in quotes.",
+        "contracts: {tool_order: {forbidden_sequences: [delete, commit]}}",
+        "contracts: {tool_order: {forbidden_sequences: [[delete, commit]]}}",
+    ),
+    Code(
+        "E063",
+        "version is not supported",
+        "A trace configuration says which version of its format it has, or has the version that is there.",
+        "version: 2",
+        "version: 1",
+    ),
+    Code(
+        "E064",
+        "configuration is too large",
+        "A trace configuration is at most a million characters long and 64 levels deep, and unfolds to at most 100,000 "
+        "values, aliases included.",
+        "contracts: " + "[" * 100 + "]" * 100,
+        "contracts: {}",
+    ),
+    Code(
+        "E065",
+        "key stands twice",
+        "Which of two values counts would depend on who reads them.",
+        "enabled: true\nenabled: false",
+        "enabled: true",
+    ),
+    Code(
+        "E066",
+        "schema is not valid",
+        "A schema is JSON Schema 2020-12 and holds everything it refers to: nothing is fetched.",
+        "contracts: {tool_payloads: {tools: {add: {args_schema: {type: intger}}}}}",
+        "contracts: {tool_payloads: {tools: {add: {args_schema: {type: integer}}}}}",
+    ),
+    Code(
+        "E067",
+        "normaliser cannot be imported",
+        "`kind: import` names a function as `package.module:function`. It runs code, so whoever loads the "
+        "configuration has to allow it.",
+        "fingerprint: {normaliser: {kind: import, import: 'my.normaliser:function'}}",
+        "fingerprint: {normaliser: {kind: builtin}}",
+    ),
+    Code(
+        "E068",
+        "order rule makes no sense",
+        "No run could ever fulfil it, or it says nothing.",
+        "contracts: {tool_order: {must_precede: {search: [search]}}}",
+        "contracts: {tool_order: {must_precede: {search: [book]}}}",
+    ),
+    Code(
+        "E069",
+        "contract of a configuration cannot be used",
+        "`protocol` takes the text of a contract or the file that holds one. The message says what is wrong with it.",
+        "contracts: {protocol: {contract: '!search.'}}",
+        "contracts: {protocol: {contract: '!search.?search.end'}}",
     ),
 )
 

@@ -2,7 +2,7 @@
 
 `exchange` holds what passes between a model and its tools, `payloads` what a contract sees of it. `MonitoredClient`
 wraps the call of a model, `ToolMiddleware` the running of tools. `openai` and `anthropic` read the answers of those
-SDKs, without importing them.
+SDKs, without importing them. `langfuse` records a session in Langfuse; it is imported by whoever wants that.
 """
 
 from __future__ import annotations

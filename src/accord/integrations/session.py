@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from accord.monitor import Verdict
     from accord.monitor.step import Mode, Situation
 
-__all__ = ["Receipt", "Session", "check_session"]
+__all__ = ["Receipt", "Session", "check_session", "is_session"]
 
 
 class Session(Protocol):
@@ -39,8 +39,24 @@ class Session(Protocol):
 
 def check_session(monitor: object) -> None:
     """Raise `UsageError` for what cannot be a session, such as the text of a contract."""
-    if not all(hasattr(monitor, name) for name in ("send", "receive", "mode", "situation")):
-        raise UsageError(f"`monitor` is a `Monitor` or a `RecordedMonitor`, got `{type(monitor).__name__}`")
+    if not is_session(monitor):
+        raise UsageError(f"`monitor` is a `Monitor`, or a session like one, got `{type(monitor).__name__}`")
+
+
+def is_session(monitor: object) -> bool:
+    """Whether it has the methods of a session."""
+    return all(_has(monitor, name) for name in ("send", "receive", "mode", "situation"))
+
+
+def _has(session: object, name: str) -> bool:
+    """Whether it is there, even if it cannot be read now, as where a store is down."""
+    try:
+        getattr(session, name)
+    except AttributeError:
+        return False
+    except Exception:  # noqa: BLE001, S110 - see above
+        pass
+    return True
 
 
 class Receipt:

@@ -12,7 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Self
 
 from accord.ledger.chain import Head, verify
-from accord.ledger.entries import begin_fields, check_key, fields_of, mend_fields
+from accord.ledger.entries import begin_fields, check_key, fields_of, mend_fields, note_fields
 from accord.ledger.linking import link
 from accord.ledger.reading import lines_in_sink
 from accord.ledger.tail import Tail, read_tail
@@ -84,6 +84,13 @@ class Ledger:
         Raises what the sink raises, most often `OSError`, if it could not be kept; nothing is recorded then.
         """
         fields = fields_of(attempt)
+        with self._lock:
+            self._write(fields)
+            return self.head
+
+    def note(self, session: str, contract: str, protocol: str | None, what: str, detail: dict[str, object]) -> str:
+        """Record what else happened to a session; `contract` is a digest. The head after it; errors as above."""
+        fields = note_fields(session, contract, protocol, what, detail)
         with self._lock:
             self._write(fields)
             return self.head

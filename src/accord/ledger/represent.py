@@ -30,7 +30,7 @@ import math
 from collections.abc import Mapping
 from typing import cast
 
-from accord.canonical import LONE_SURROGATE, Json, encode
+from accord.canonical import LONE_SURROGATE, Json, encode, is_plain_number
 
 __all__ = ["DEEPEST", "KEPT", "LOOKED_AT", "MARK", "is_plain_number", "own_copy", "plain_copy", "represent"]
 
@@ -57,25 +57,28 @@ class _TooLargeError(Exception):
     """There is no end to it in sight."""
 
 
-def represent(value: object) -> Json:
+def represent(value: object, *, kept: int = KEPT, reprs: bool = True) -> Json:
     """The value as JSON; see the table above.
+
+    `kept` is how many bytes of it are kept. Without `reprs` an object is known by its type alone: what it says of
+    itself is often where it lies in memory.
 
     Example:
         >>> represent({"a": (1, float("nan"))})
         {'a': [1, {'$accord': 'float', 'value': 'nan'}]}
     """
-    walk = _Walk(LOOKED_AT)
+    walk = _Walk(LOOKED_AT, reprs=reprs)
     try:
-        kept = walk.keep(value, 0)
-        if (LOOKED_AT - walk.room) * _WORST > KEPT:
-            data = encode(kept)
-            if len(data) > KEPT:
+        found = walk.keep(value, 0)
+        if (LOOKED_AT - walk.room) * _WORST > kept:
+            data = encode(found)
+            if len(data) > kept:
                 return {MARK: "left out", "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
     except _TooLargeError:
         return {MARK: "left out", "why": f"it is larger than {LOOKED_AT >> 20} MiB"}
     except Exception as error:  # noqa: BLE001 - the invariant above
         return _unreadable(value, error)
-    return kept
+    return found
 
 
 def own_copy(value: object, depth: int = 0, copies: dict[int, object] | None = None) -> object:
@@ -149,20 +152,14 @@ def _is_plain_scalar(value: object) -> bool:
     return value is None or kind is bool or is_plain_number(value)
 
 
-def is_plain_number(value: object) -> bool:
-    """Whether it is a number that everybody writes in the same way."""
-    if type(value) is int:
-        return value.bit_length() < 63
-    return type(value) is float and 1e-3 <= abs(value) < 1e15 and not value.is_integer()
-
-
 class _Walk:
     """One walk through a value: how much may still be looked at, and which containers are open."""
 
-    __slots__ = ("open", "room")
+    __slots__ = ("open", "reprs", "room")
 
-    def __init__(self, room: int) -> None:
+    def __init__(self, room: int, *, reprs: bool) -> None:
         self.room = room
+        self.reprs = reprs
         self.open: list[int] = []
 
     def use(self, units: int) -> None:
@@ -228,6 +225,8 @@ class _Walk:
         return {MARK: "mapping", "items": pairs}
 
     def other(self, value: object) -> Json:
+        if not self.reprs:
+            return {MARK: "object", "type": _type_name(value)}
         shown = repr(value)
         cut = shown if len(shown) <= _LONGEST_REPR else shown[: _LONGEST_REPR - 1] + "…"
         self.use(_LONGEST_REPR)

@@ -66,6 +66,22 @@ class RuleBook:
         self._disarm(after, watching, event.direction)
         return tuple(after)
 
+    def advance_all(self, nodes: RuleNodes, event: Event) -> tuple[RuleNodes, list[int]]:
+        """As `advance`, for an event that has happened whatever the rules say.
+
+        Also the numbers of all rules that refuse it; their nodes stay as they were.
+        """
+        watching = self.watchers.get((event.direction, event.label), ())
+        after, refusing = list(nodes), []
+        for index in watching:
+            following = self.machines[index].react(nodes[index], event)
+            if following is None:
+                refusing.append(index)
+            else:
+                after[index] = following
+        self._disarm(after, watching, event.direction)
+        return tuple(after), refusing
+
     def _disarm(self, nodes: list[RuleNode], watching: tuple[int, ...], direction: Direction) -> None:
         """Tell the rules that wait for what comes at once that something else came."""
         if not self.adjacent:

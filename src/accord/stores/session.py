@@ -190,6 +190,11 @@ class StoredSession:
         """Where the session stands and what it holds, as one immutable value."""
         return self._living(self._look())
 
+    def look(self) -> tuple[int, Situation]:
+        """`version` and `situation`, both of one moment."""
+        known = self._look()
+        return 0 if known.row is None else known.row.version, self._living(known)
+
     @property
     def version(self) -> int:
         """The number of the last entry of the session's ledger; 0 if it has not begun."""

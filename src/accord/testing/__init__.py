@@ -2,6 +2,7 @@
 
 `StoreConformance` is what every store has to pass, `StoreHarness` what it needs to know of yours. `FaultyStore` wraps a
 store and breaks it on purpose. `servers` starts PostgreSQL and Redis on loopback. pytest is needed for the suite only.
+`assert_conforms` holds a trace to a contract; the fixture `accord_trace` is in `pytest_plugin`, which pytest finds.
 """
 
 from __future__ import annotations
@@ -15,14 +16,25 @@ if TYPE_CHECKING:
     from accord.testing.conformance import StoreConformance
     from accord.testing.faulty import Fault, FaultyStore
     from accord.testing.harness import StoreHarness
+    from accord.testing.traces import TraceCase, assert_conforms
 
-__all__ = ["Fault", "FaultyStore", "StoreConformance", "StoreHarness", "check_session"]
+__all__ = [
+    "Fault",
+    "FaultyStore",
+    "StoreConformance",
+    "StoreHarness",
+    "TraceCase",
+    "assert_conforms",
+    "check_session",
+]
 
 _HOME = {
     "Fault": "accord.testing.faulty",
     "FaultyStore": "accord.testing.faulty",
     "StoreConformance": "accord.testing.conformance",
     "StoreHarness": "accord.testing.harness",
+    "TraceCase": "accord.testing.traces",
+    "assert_conforms": "accord.testing.traces",
     "check_session": "accord.testing.agreement",
 }
 

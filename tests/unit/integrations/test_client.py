@@ -321,7 +321,7 @@ def test_nonsense_after_the_call_is_an_error_and_the_call_may_be_made_again(chan
 
 
 @pytest.mark.parametrize(("changed", "says"), [
-    ({"monitor": ONCE}, "`monitor` is a `Monitor` or a `RecordedMonitor`, got `str`"),
+    ({"monitor": ONCE}, "`monitor` is a `Monitor`, or a session like one, got `str`"),
     ({"llm_call": None}, "`llm_call` and `response_adapter` are functions"),
     ({"response_adapter": "content"}, "`llm_call` and `response_adapter` are functions"),
     ({"send_label": None}, "`send_label` is a `str`, got `NoneType`"),

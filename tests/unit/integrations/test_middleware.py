@@ -520,7 +520,7 @@ def test_a_label_that_cannot_be_told_is_misuse_before_anything_is_received(label
     (lambda tools: tools.process(LLMResponse(tool_calls=7)), "no list of `ToolCall`s"),
     (lambda tools: tools.register("x", None), "a tool is a function with a name"),
     (lambda tools: tools.register("", print), "a tool is a function with a name"),
-    (lambda _: ToolMiddleware(ONE_PAYMENT, {}), "`monitor` is a `Monitor` or a `RecordedMonitor`, got `str`"),
+    (lambda _: ToolMiddleware(ONE_PAYMENT, {}), "`monitor` is a `Monitor`, or a session like one, got `str`"),
     (lambda tools: ToolMiddleware(tools.monitor, [print]), "`tools` is a mapping from names to functions"),
     (lambda tools: ToolMiddleware(tools.monitor, {}, receive_label=3), "`receive_label` is a `str` or a function"),
     (lambda tools: ToolMiddleware(tools.monitor, {}, send_label=3), "`send_label` is a `str` or a function"),

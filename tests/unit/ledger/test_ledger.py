@@ -207,3 +207,14 @@ def test_an_interrupt_leaves_the_chain_whole():
     ledger.append(attempt(event="!kept"))
     assert b"!lost" not in sink.data
     assert check(sink.data).entries == 2
+
+
+def test_notes_are_entries_of_the_chain():
+    sink = MemorySink()
+    ledger = Ledger(sink)
+    head = ledger.note("s1", "sha256:" + "0" * 64, None, "person asked", {"shown": "pay 3?", "odd": object})
+    assert head == ledger.head
+    assert (len(ledger), ledger.verify().ok) == (2, True)
+    assert b'"what":"person asked"' in sink.data
+    sink._data[-90:-80] = b"0123456789"
+    assert not ledger.verify().ok

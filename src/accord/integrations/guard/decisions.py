@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, TypeVar
+
+from accord.ledger.represent import own_copy
 
 if TYPE_CHECKING:
     from accord.integrations.exchange import ToolCall
@@ -39,6 +41,11 @@ class Decision:
     def admitted(self) -> bool:
         """Whether the call may run."""
         return self.status == "admitted"
+
+    def copy(self) -> Decision:
+        """The same with arguments of its own, for those who only watch."""
+        call = replace(self.call, arguments=own_copy(self.call.arguments))
+        return replace(self, call=call, review=None if self.review is None else self.review.copy())
 
 
 class Noted(NamedTuple):

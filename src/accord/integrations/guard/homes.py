@@ -25,6 +25,7 @@ from accord.machine.events import Event
 from accord.machine.stages import Stage
 from accord.monitor import snapshot as snapshots
 from accord.monitor.step import Situation, begin, status
+from accord.stores.forks import Forking
 from accord.stores.record import EXPIRED, NOTHING, Record, read, write
 from accord.stores.store import Change as StoreChange
 
@@ -43,9 +44,6 @@ T = TypeVar("T")
 
 _ENCODER = msgspec.json.Encoder()
 
-_NOBODY: list[str | None] = []
-"""Who is out in a lane that is closed."""
-
 
 class Home(ABC):
     """Where a state lives. `waits` says that a change may have to wait for something outside of the process."""
@@ -61,10 +59,11 @@ class Home(ABC):
         """Show what is there and keep what becomes of it; the answer. `StoreError` if it cannot be kept."""
 
 
-class MemoryHome(Home):
+class MemoryHome(Home, Forking):
     """In the process, for as long as the guard lives; nothing is written down.
 
-    While the session is quiet it stands in the lane, and `_here` is out of date as to where it stands.
+    While the session is quiet it stands in the lane, and `_here` is out of date as to where it stands. A forked process
+    has a copy, in which everything could happen once more; so nothing happens there.
     """
 
     waits = False
@@ -73,10 +72,24 @@ class MemoryHome(Home):
         self._lock = Lock()
         self._here = State(begin(contract, protocol, at), desk=Desk(now=at))
         self.lane = Lane()
+        self._copied = False
         self._open_lane()
+        self.watch_forks()
+
+    def after_fork_there(self) -> None:
+        """Close the lane for good; what is in it is in the other process."""
+        self._copied = True
+        self._lock = Lock()  # whoever held the other one is not in this process
+        self.lane.close()
+        self.lane.left = CLOSED
+
+    def _check_process(self) -> None:
+        if self._copied:
+            raise StoreError("the session lives in the process from which this one was forked; keep it in a store")
 
     def state(self) -> State:
         """What is there now."""
+        self._check_process()
         with self._lock:
             self._close_lane()
             self._open_lane()
@@ -84,6 +97,7 @@ class MemoryHome(Home):
 
     def change(self, judge: Callable[[State], Change[T]], at: Time | None) -> T:  # noqa: ARG002 - it does not expire
         """One step, under a lock."""
+        self._check_process()
         with self._lock:
             self._close_lane()
             try:
@@ -96,24 +110,29 @@ class MemoryHome(Home):
 
     def ticket_of(self, mine: list[str | None]) -> str:
         """The ticket of a call that went out in the lane."""
-        with self._lock:
-            self._close_lane()
-            self._open_lane()
+        if not self._copied:
+            with self._lock:
+                self._close_lane()
+                self._open_lane()
         return mine[0] or ""
 
     def _close_lane(self) -> None:
-        """Take the session out of the lane, with the call that is out there."""
+        """Take the session out of the lane, with the call that is out there.
+
+        INVARIANT: where it stood is in `lane.left` until it is in `_here`, so that an interrupt loses nothing.
+        """
         lane = self.lane
-        at = lane.at; mine = lane.out; call = lane.call; lane.at = CLOSED; lane.out = _NOBODY  # fmt: skip  # noqa: E702
-        if isinstance(at, Stage):
-            here = self._here._replace(settled=Situation(at, self._here.settled.holding))
+        lane.close()
+        if isinstance(lane.left, Stage):
+            here = self._here._replace(settled=Situation(lane.left, self._here.settled.holding))
+            mine = lane.left_out
             if mine is not None:
-                name, label = call
+                name, label = lane.left_call
                 numbered = here.desk.numbered + 1
                 mine[0] = ticket = f"#{numbered}"
                 out = Out(ticket, name, "", (Event("!", label),), started=True, kept=False)
                 here = State(here.settled, (out,), here.desk._replace(numbered=numbered))
-            self._here = here
+            self._here = here; lane.left = CLOSED  # fmt: skip  # noqa: E702
 
     def _open_lane(self) -> None:
         """Let the session stand in the lane if it is quiet."""
@@ -163,21 +182,25 @@ class StoreHome(Home):
         """One exchange of the store."""
         answer: Any = None
         after: _Known | None = None
+        wrong: Exception | None = None
 
         def ask(row: Row | None) -> StoreChange | None:
-            nonlocal answer, after
-            known = self._recognise(row)
-            expires = self._expiry(known, at)
-            change = judge(known.state)
-            answer = change.answer
-            if not change.notes:
-                after = known
-                return None
-            kept, after = self._kept(known, change, expires)
+            nonlocal answer, after, wrong
+            wrong = None
+            try:
+                known = self._recognise(row)
+                expires = self._expiry(known, at)
+                change = judge(known.state)
+                answer = change.answer
+                kept, after = self._kept(known, change, expires) if change.notes else (None, known)
+            except Exception as error:  # noqa: BLE001 - raised below if it was about what is really there
+                wrong, kept = error, None
             return kept
 
         known = self._known
         self._store.exchange(self._key, None if known is None else known.row, ask)
+        if wrong is not None:
+            raise wrong
         if after is None:
             raise CorruptSessionError("the store has not looked at the session")
         self._known = after

@@ -35,20 +35,31 @@ class _Nowhere(NamedTuple):
 
 CLOSED = _Nowhere({})
 
+_NOBODY: list[str | None] = []
+"""Who is out in a lane that is closed."""
+
 
 class Lane:
     """Where a quiet session stands, and the one call that is out on the short way.
 
     `out` is `None` if there is none. Else it is a list of one thing that belongs to whoever makes the call: the ticket,
-    once somebody had to give it one. `call` is what was called, by name and label.
+    once somebody had to give it one. `call` is what was called, by name and label. What stood in a lane that was closed
+    is left here until somebody has it.
     """
 
-    __slots__ = ("at", "call", "out")
+    __slots__ = ("at", "call", "left", "left_call", "left_out", "out")
 
     def __init__(self) -> None:
         self.at: Stage | _Nowhere = CLOSED
         self.out: list[str | None] | None = None
         self.call: tuple[str, str] = ("", "")
+        self.left: Stage | _Nowhere = CLOSED
+        self.left_out: list[str | None] | None = None
+        self.left_call = self.call
+
+    def close(self) -> None:
+        """Let no call go this way any more."""
+        if self.at is not CLOSED: self.left = self.at; self.left_out = self.out; self.left_call = self.call; self.at = CLOSED; self.out = _NOBODY  # fmt: skip  # noqa: E501, E701, E702
 
 
 def take_lane(

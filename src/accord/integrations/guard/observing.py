@@ -1,7 +1,7 @@
 """Who is told of everything a guard does: for traces, metrics and logs.
 
-A guard without observers does nothing for them. INVARIANT: an observer only watches. Whatever it raises is dropped, and
-no answer waits for anything but its own code.
+A guard without observers does nothing for them. INVARIANT: an observer only watches. Whatever it raises is dropped,
+what it is shown is its own copy, and no answer waits for anything but its own code.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Observers:
         seconds = perf_counter() - began
         for observer in self._observers:
             with suppress(Exception):
-                observer.decided(self._watched, decisions, seconds)
+                observer.decided(self._watched, [decision.copy() for decision in decisions], seconds)
 
     def returned(self, call: ToolCall, verdict: Verdict, began: float) -> None:
         """A tool has returned."""
@@ -83,7 +83,7 @@ class Observers:
         entered: list[AbstractContextManager[None]] = []
 
         def enter(observer: Observer) -> None:
-            around = observer.running(self._watched, decision)
+            around = observer.running(self._watched, decision.copy())
             if around is not None:
                 around.__enter__()
                 entered.append(around)

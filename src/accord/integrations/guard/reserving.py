@@ -319,7 +319,14 @@ def settle(policy: Policy, state: State, ticket: str, result: Mapping[str, objec
         notes.append(Remark("call returned", {"call": ticket, "result": result}))
         return Change(state, tuple(notes), OK)
     payload = {**result, "call": dict(out.events[-1].payload), "call_id": ticket}
-    happened = happen(state, make_event("?", label, payload, None, None, at), {"call": ticket})
+    event = make_event("?", label, payload, None, None, at)
+    try:
+        happened = happen(state, event, {"call": ticket})
+    except UsageError as error:  # a value that cannot be compared; the call counts all the same
+        refusal = Blocked(str(error))
+        happened = Change(
+            state, (Noted(Given("?", label, payload, None, None, at, {"call": ticket}), refusal),), refusal
+        )
     return Change(happened.state, (*notes, *happened.notes), happened.answer)
 
 
@@ -336,7 +343,7 @@ def release(
         return Change(state, (), _NOT_OUT)
     log = tuple([logged for logged in state.log if logged is not out])
     without = state._replace(log=log, desk=unuse(state.desk, out.reviews))
-    if out.kept and (begun or not _stands(without)):
+    if (out.kept or policy.keep_failed) and (begun or not _stands(without)):
         return settle(policy, state, ticket, {"error": why}, at)
     passed = pass_time(policy, fold(without), at)
     note = Remark("call failed", {"call": ticket, "event": out.events[-1].word, "why": why})

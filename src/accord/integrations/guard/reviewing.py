@@ -96,7 +96,7 @@ def find_way(
     for gates in _sequences(policy.gates):
         steps = [Event("?", gate, None, payload, _SOMEBODY, at) for gate in gates]
         if type(judge(here, [*steps, call])[0]) is Ok:
-            return Way(payload, gates, tuple(_review_of(living, gate, label, meant) for gate in gates))
+            return Way(payload, gates, _reviews_of(living, gates, label, meant))
     return None
 
 
@@ -121,6 +121,17 @@ def _sequences(gates: tuple[str, ...]) -> list[tuple[str, ...]]:
             break
         found.extend(product(gates, repeat=length))
     return found
+
+
+def _reviews_of(living: list[Review], gates: tuple[str, ...], label: str, meant: str) -> tuple[Review | None, ...]:
+    """The review for each gate of a way. INVARIANT: one for each; who is asked twice has to say yes twice."""
+    left, found = list(living), []
+    for gate in gates:
+        review = _review_of(left, gate, label, meant)
+        found.append(review)
+        if review is not None:
+            left.remove(review)
+    return tuple(found)
 
 
 def _review_of(living: list[Review], gate: str, label: str, meant: str) -> Review | None:

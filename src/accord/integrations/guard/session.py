@@ -10,7 +10,7 @@ from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
-from accord.errors import AccordError, StoreError, UsageError, ViolationError
+from accord.errors import StoreError, UsageError, ViolationError
 from accord.integrations.batch import in_words
 from accord.integrations.exchange import ToolCall
 from accord.integrations.guard import reserving, words
@@ -113,11 +113,21 @@ class LiveSession:
 
     def decide(self, claims: Sequence[Claim], *, started: bool, can_wait: bool, ahead: bool) -> list[Decision]:
         """Reserve what may run, and do with the rest what the guard was told to."""
+
+        def reserve(state: State, at: Time | None) -> Change[list[Decision]]:
+            return reserving.reserve(self.policy, state, claims, at, started=started, can_wait=can_wait, ahead=ahead)
+
+        return self.decide_by(claims, reserve)
+
+    def decide_by(
+        self, claims: Sequence[Claim], reserve: Callable[[State, Time | None], Change[list[Decision]]]
+    ) -> list[Decision]:
+        """As `decide`, for whoever reserves in a way of their own."""
         raises = self._on_violation == "raise"
         began = perf_counter() if self.observers else 0.0
 
         def judged(state: State, at: Time | None) -> Change[list[Decision]]:
-            change = reserving.reserve(self.policy, state, claims, at, started=started, can_wait=can_wait, ahead=ahead)
+            change = reserve(state, at)
             if raises and any(decision.status == "refused" for decision in change.answer):
                 return reserving.withdraw(self.policy, change, at)
             return change
@@ -202,6 +212,6 @@ class LiveSession:
     def _call(self, ticket: str) -> ToolCall:
         try:
             out = self.state().out(ticket)
-        except AccordError:
-            out = None  # the step itself will say so
-        return ToolCall("", {}, ticket) if out is None else ToolCall(out.name, dict(out.events[-1].payload), ticket)
+        except Exception:  # noqa: BLE001 - the step itself will say so, and must be tried
+            out = None
+        return ToolCall("", {}, ticket) if out is None else ToolCall(out.name, out.copy().events[-1].payload, ticket)

@@ -87,6 +87,17 @@ def test_a_result_can_be_changed_by_its_owner_afterwards(guard_of):
     assert guard.run([ToolCall("pay", {"amount": 10}, "q")])[0].ok
 
 
+def nested(depth):
+    return [nested(depth - 1)] if depth else 1
+
+
+def test_a_result_that_the_contract_cannot_compare_is_withheld_and_the_call_counts(guard_of):
+    guard = guard_of("!a.?a(x != 1).end", tools={"a": lambda: {"x": nested(80)}})
+    (result,) = guard.run([ToolCall("a", {}, "c1")])
+    assert (result.ok, result.withheld) == (False, {"x": nested(80)})
+    assert (guard.out(), guard.allowed()) == ([], ["?a(x != 1)"])
+
+
 def test_big_numbers_stay_what_they_are(shared_of):
     contract = "(!b.end | !a(n as x).?a(n == x).end)"
     first = shared_of(contract)

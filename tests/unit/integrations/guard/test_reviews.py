@@ -169,6 +169,20 @@ def test_two_people_may_be_needed(guard_of, tools_named):
     assert tools.ran == ["pay"]
 
 
+def test_who_is_needed_twice_has_to_say_yes_twice(guard_of, tools_named):
+    tools = tools_named("pay")
+    guard = guard_of("?Approval by human.?Approval by human.!pay.end", tools=tools)
+    guard.run([ToolCall("pay")])
+    first, second = guard.reviews()
+    assert first.id != second.id
+    guard.decide(first.id, "allow", by="ana")
+    assert not guard.run([ToolCall("pay")])[0].ok
+    guard.decide(second.id, "allow", by="bob")
+    assert guard.run([ToolCall("pay")])[0].ok
+    assert {guard.review(each.id).state for each in (first, second)} == {"used"}
+    assert tools.ran == ["pay"]
+
+
 def test_one_no_is_enough(guard_of, tools_named):
     tools = tools_named("pay")
     guard = guard_of(TWICE, tools=tools)

@@ -37,6 +37,23 @@ def test_everything_about_a_session_is_shared(shared_of):
     assert first.stopped is None
 
 
+def test_what_somebody_remembers_of_a_session_is_no_reason_to_say_no(shared_of):
+    """Another worker has gone on meanwhile: what was asked, stopped or prolonged since then is there."""
+    now = [0]
+    options = {"patience": 2, "clock": lambda: now[0], "expires_after": 10}
+    first, second = (shared_of("?Ok by human.!a.end", **options) for _ in range(2))
+    second.send("x")
+    (decision,) = first.reserve([ToolCall("a", {}, "c1")])
+    assert second.decide(decision.review.id, "allow", by="ana").state == "allowed"
+    for _ in range(2):
+        first.reserve([ToolCall("nope")])
+    second.resume(by="ana", reason="fine")
+    now[0] = 9
+    first.send("x")
+    now[0] = 15
+    assert second.reserve([ToolCall("a", {}, "c1")])[0].admitted
+
+
 def test_the_ledger_tells_what_happened():
     store = MemoryStore()
 

@@ -1,0 +1,116 @@
+"""Traces as a command line names them: files or `-`, and the configuration they are held to."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, ParamSpec, cast
+
+import click
+import rich_click
+from click.exceptions import Exit
+
+from accord.errors import AccordError, InternalError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from accord.trace.baselines import Baseline
+    from accord.trace.validation import TracePlan
+
+__all__ = ["BROKEN", "config_options", "load_baseline", "load_plan", "trace_input", "trace_inputs", "with_own_status"]
+
+BROKEN = 70
+"""The exit status if accord itself failed: 3 has another meaning here."""
+
+Given = ParamSpec("Given")
+
+
+def config_options(function: Callable[..., None]) -> Callable[..., None]:
+    """The two options that say what traces are held to."""
+    allow = rich_click.option(
+        "--allow-imports", is_flag=True, help="let the configuration import a normaliser, which runs its code"
+    )
+    config = rich_click.option("--config", metavar="FILE", help="the trace configuration; without one, the defaults")
+    return config(allow(function))
+
+
+def load_plan(config: str | None, *, allow_imports: bool) -> TracePlan:
+    """The configuration, compiled."""
+    from accord.trace.loading import load_trace_config
+    from accord.trace.validation import compile_trace_config
+
+    if config == "":
+        raise UsageError("an empty argument is no path; was a variable not set?")
+    loaded = load_trace_config({} if config is None else Path(config), allow_imports=allow_imports)
+    return compile_trace_config(loaded)
+
+
+def trace_input(path: str) -> str | BinaryIO:
+    """A file, or standard input kept so that it can be read twice."""
+    if path == "-":
+        stream = getattr(sys.stdin, "buffer", None)
+        if stream is None:
+            raise UsageError("standard input cannot be read here")
+        kept = cast("BinaryIO", tempfile.SpooledTemporaryFile(max_size=1 << 24))  # noqa: SIM115 - closed at the end
+        click.get_current_context().call_on_close(kept.close)
+        while data := stream.read(1 << 20):
+            kept.write(data)
+        kept.seek(0)
+        return kept
+    if not path:
+        raise UsageError("an empty argument is no path; was a variable not set?")
+    if Path(path).is_dir():
+        raise UsageError(f"{path} is a folder; name the traces in it")
+    return path
+
+
+def trace_inputs(_context: object, _parameter: object, paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Arguments that name traces; standard input can be read once."""
+    if paths.count("-") > 1:
+        raise UsageError("`-` stands for standard input, which is there once")
+    return paths
+
+
+def load_baseline(path: str | None) -> Baseline | None:
+    """A baseline; `None` if there is none yet."""
+    from accord.trace.baselines import read_baseline
+    from accord.trace.reading import decode_json
+
+    if path is None:
+        return None
+    try:
+        data = Path(path).read_bytes()
+    except FileNotFoundError:
+        raise UsageError(f"there is no baseline {path}; `accord trace accept` writes one") from None
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+    value = decode_json(data, path)
+    if not isinstance(value, dict) or "accord_trace_baseline" not in value:
+        raise UsageError(f"{path} is no baseline; `accord trace accept` writes one")
+    return read_baseline(value, path)
+
+
+def with_own_status(function: Callable[Given, None]) -> Callable[Given, None]:
+    """What fails inside has a status of its own, that no gate mistakes for a violation."""
+
+    @wraps(function)
+    def called(*given: Given.args, **named: Given.kwargs) -> None:
+        from accord.cli.terminal import complain
+
+        try:
+            function(*given, **named)
+        except (Exit, click.ClickException, click.Abort, OSError, KeyboardInterrupt):
+            raise
+        except AccordError as error:
+            if isinstance(error, InternalError):
+                complain(str(error))
+                raise Exit(BROKEN) from None
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it was, it was ours
+            complain(str(InternalError(f"{type(error).__name__}: {error}")))
+            raise Exit(BROKEN) from None
+
+    return called

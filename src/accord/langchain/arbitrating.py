@@ -1,0 +1,229 @@
+"""Deciding about a whole batch of calls, with the answers of people, as a pure function.
+
+The calls are looked at in order. Where one needs a person, that person is asked, about this call with these arguments;
+with the answer the batch is looked at again from the beginning, so that it is decided in order whatever the answers
+are. INVARIANT: the same state, calls and answers lead to the same questions in the same order. LangGraph runs a node
+again from its top when an answer has come and matches answers to questions by their number, so an answer could
+otherwise be taken for that to another question.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from accord.errors import UsageError
+from accord.integrations.guard import reviewing, words
+from accord.integrations.guard.decisions import Change, Remark
+from accord.integrations.guard.worlds import worlds
+from accord.langchain.asking import APPROVE, DENY, MODIFY, Question
+from accord.langchain.law import people_steps
+from accord.monitor.verdicts import Ok, Violation
+from accord.monitor.wording import quote_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from accord.integrations.batch import Claim
+    from accord.integrations.guard.decisions import Decision, Noted
+    from accord.integrations.guard.state import Review, State
+    from accord.langchain.asking import Answer, Ask
+    from accord.langchain.law import Law
+    from accord.machine.clocks import Time
+
+__all__ = ["Answered", "arbitrate", "heed_denials", "open_questions", "recall"]
+
+_VERBS = {APPROVE: "allow", DENY: "deny", MODIFY: "modify"}
+
+
+class Answered(NamedTuple):
+    """An answer, and the key of the question it was the answer to."""
+
+    key: tuple[str | None, str]
+    answer: Answer
+
+
+class _Batch:
+    """A batch on its way: the state with all answers so far, and what is to be written down about them."""
+
+    def __init__(self, law: Law, state: State, at: Time | None, ask: Ask) -> None:
+        self.law = law
+        self.state = state
+        self.at = at
+        self.ask = ask
+        self.notes: list[Noted | Remark] = []
+        self.answered: list[Answered] = []
+        self.left: set[tuple[str | None, str]] = set()
+
+    def question(self, decision: Decision, review: Review) -> Question:
+        call = decision.call
+        about = {"tool": call.name, "arguments": dict(review.payload), "call_id": call.id}
+        if review.gate is None:
+            text = f"{quote_text(call.name)} was refused over and over. May the agent go on?"
+            return Question("accord.review", text, (), (APPROVE, DENY), about, review.id, _key(review))
+        here = worlds(self.state)
+        others = [] if here is None else [step for step in people_steps(self.law.policy, here) if step != review.gate]
+        text = f"May the agent call {quote_text(call.name)} with these arguments?"
+        gates = (review.gate, *others)
+        return Question("accord.review", text, gates, tuple(_VERBS), about, review.id, _key(review))
+
+    def take_answer(self, decision: Decision, review: Review, opened: Change[list[Decision]]) -> bool:
+        """Ask, until the answer can be taken or there is none; whether there was one."""
+        error = None
+        while True:
+            answer = self.ask(self.question(decision, review), error)
+            if answer is None:
+                self.left.add(_key(review))
+                return False
+            try:
+                self._apply(answer, review, opened)
+            except UsageError as wrong:
+                error = str(wrong)
+                continue
+            self.answered.append(Answered(_key(review), answer))
+            return True
+
+    def _apply(self, answer: Answer, review: Review, opened: Change[list[Decision]]) -> None:
+        """Take an answer into the state; `UsageError` if it cannot be taken."""
+        if answer.label != review.gate and answer.label not in _VERBS:
+            self._step(answer)
+            return
+        desk = self.state.desk
+        known = {each.number for each in desk.reviews}
+        asked = opened.state.desk
+        fresh = [each for each in asked.reviews if each.number not in known and each.digest == review.digest]
+        desk = desk._replace(reviews=(*desk.reviews, *fresh), numbered=max(desk.numbered, asked.numbered))
+        decided = reviewing.decide(
+            self.law.policy,
+            self.state._replace(desk=desk),
+            review.id,
+            "allow" if answer.label == review.gate else _VERBS[answer.label],
+            by=answer.by,
+            reason=answer.reason,
+            payload=answer.payload,
+            at=self.at,
+        )
+        names = {each.id for each in fresh}
+        self.notes += [note for note in opened.notes if isinstance(note, Remark) and note.detail.get("review") in names]
+        self.notes += decided.notes
+        self.state = decided.state
+
+    def _step(self, answer: Answer) -> None:
+        """A person makes another step than the one that was asked for."""
+        meta: dict[str, object] | None = {"reason": answer.reason} if answer.reason else None
+        made = self.law.happen(self.state, "?", answer.label, answer.payload, answer.by, self.at, meta)
+        if type(made.answer) is not Ok:
+            raise UsageError(f"the contract refuses `?{answer.label}` like this: {words.refused(made.answer)}")
+        self.state = made.state
+        self.notes += made.notes
+
+
+def arbitrate(
+    law: Law, state: State, claims: Sequence[Claim], at: Time | None, ask: Ask
+) -> tuple[Change[list[Decision]], list[Answered]]:
+    """Decide about a batch; also what was answered, for `recall`."""
+    batch = _Batch(law, state, at, ask)
+    while True:
+        change = law.reserve(batch.state, claims, at)
+        waiting = _first_question(change, batch.left)
+        if waiting is None:
+            decisions = [_advised(law, change, place, claims, at) for place in range(len(claims))]
+            return Change(change.state, (*batch.notes, *change.notes), decisions), batch.answered
+        decision, review = waiting
+        if review.gate is None:
+            return _unstick(batch, change, decision, review), batch.answered
+        batch.take_answer(decision, review, change)
+
+
+def _advised(
+    law: Law, change: Change[list[Decision]], place: int, claims: Sequence[Claim], at: Time | None
+) -> Decision:
+    """The decision about a call; one that only has to wait for others of its batch is told so.
+
+    Nothing can wait inside a node: the results of a batch reach the model all at once.
+    """
+    decision = change.answer[place]
+    if decision.status != "refused" or type(decision.verdict) is not Violation or not decision.call.id:
+        return decision
+    ahead = [each for each in change.answer[:place] if each.ticket is not None]
+    if not ahead:
+        return decision
+    state = change.state._replace(desk=change.state.desk._replace(stopped=None))
+    for each in ahead:
+        state = law.settle(state, each.ticket or "", {"error": None}, at).state
+    (then,) = law.reserve(state, [claims[place]], at).answer
+    if not (then.admitted and then.ticket is not None) and then.status != "review":
+        return decision
+    others = ", ".join(quote_text(each.call.name) for each in ahead)
+    said = f"{quote_text(decision.call.name)} has to wait for {others}. Ask for it again when that has returned."
+    return replace(decision, message=decision.message if change.state.desk.stopped else said)
+
+
+def _first_question(
+    change: Change[list[Decision]], left: set[tuple[str | None, str]]
+) -> tuple[Decision, Review] | None:
+    for decision in change.answer:
+        review = decision.review
+        waits = decision.status == "review" and review is not None and review.state == "open"
+        if waits and review is not None and _key(review) not in left:
+            return decision, review
+    return None
+
+
+def _unstick(
+    batch: _Batch, change: Change[list[Decision]], decision: Decision, review: Review
+) -> Change[list[Decision]]:
+    """A person is asked whether an agent that cannot get on may go on; what was refused stays so."""
+    batch.state = change.state
+    batch.notes += change.notes
+    batch.take_answer(decision, review, change)
+    return Change(batch.state, tuple(batch.notes), change.answer)
+
+
+def recall(answered: Sequence[Answered]) -> Ask:
+    """Answers that were given before, to whoever asks the same questions again."""
+    rest = list(answered)
+
+    def ask(question: Question, error: str | None) -> Answer | None:
+        known = next((known for known in rest if error is None and known.key == question.key), None)
+        if known is None:
+            return None
+        rest.remove(known)
+        return known.answer
+
+    return ask
+
+
+def open_questions(law: Law, state: State, claims: Sequence[Claim], at: Time | None) -> Change[None]:
+    """Put the questions about a batch on the desk, for whoever else may answer them, and nothing more."""
+    opened = law.reserve(state, claims, at)
+    desk = state.desk
+    known = {each.number for each in desk.reviews}
+    fresh = [each for each in opened.state.desk.reviews if each.number not in known and each.gate is not None]
+    if not fresh:
+        return Change(state, (), None)
+    numbered = max(desk.numbered, *(each.number for each in fresh))
+    names = {each.id for each in fresh}
+    notes = [note for note in opened.notes if isinstance(note, Remark) and note.detail.get("review") in names]
+    desk = desk._replace(reviews=(*desk.reviews, *fresh), numbered=numbered)
+    return Change(state._replace(desk=desk), tuple(notes), None)
+
+
+def heed_denials(law: Law, state: State, claims: Sequence[Claim], answered: Sequence[Answered]) -> Sequence[Claim]:
+    """The calls, without hope for those that were denied here although somebody else has allowed them meanwhile."""
+    denied = {key[1]: answer for key, answer in answered if answer.label == DENY}
+    allowed = {review.digest for review in state.desk.reviews if review.state == "allowed"}
+    if not denied or denied.keys().isdisjoint(allowed):
+        return claims
+    heeded = []
+    for claim in claims:
+        if claim.fault is None and claim.arguments is not None:
+            action = reviewing.digest_of(law.policy.label(claim.call.name), claim.arguments)
+            if action in denied and action in allowed:
+                claim = replace(claim, fault=f"it was denied by {denied[action].by}")  # noqa: PLW2901 - the new one
+        heeded.append(claim)
+    return heeded
+
+
+def _key(review: Review) -> tuple[str | None, str]:
+    return review.gate, review.digest

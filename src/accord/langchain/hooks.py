@@ -1,0 +1,394 @@
+"""The hooks of a middleware that enforces a law, each with its asynchronous twin.
+
+Each hook gets hold of the session of its thread, takes its step, and leaves an update for the state of the graph; none
+of them remembers anything. What a hook asks of people comes before what it does to the world (ledgers, functions of the
+user, decisions), because LangGraph runs it again from its top when an answer has come.
+
+INVARIANT: a tool runs only if `after_model` has reserved it, in one step for the whole batch. Whatever goes wrong on
+the way is an error of the run, or a refusal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+
+from langchain.agents.middleware.types import AgentMiddleware, AgentState, hook_config
+from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.tools import BaseTool
+from langgraph.errors import GraphBubbleUp
+
+from accord.errors import UsageError, ViolationError
+from accord.integrations.exchange import ToolCall
+from accord.integrations.guard import words
+from accord.integrations.guard.looking import look_at
+from accord.integrations.guard.state import Out
+from accord.integrations.guard.visible import may_be_called
+from accord.integrations.guard.worlds import worlds
+from accord.langchain.arbitrating import arbitrate, heed_denials, open_questions, recall
+from accord.langchain.asking import DENY
+from accord.langchain.messages import pending_calls, refusal, replaced, strip
+from accord.langchain.people import ask_about_step, asking, make_step
+from accord.langchain.running import Runner, withheld
+from accord.langchain.schema import make_schema
+from accord.langchain.sealing import Where
+from accord.langchain.sessions import is_finished
+from accord.langchain.threads import ThreadSession
+from accord.monitor.step import status
+from accord.monitor.verdicts import Ok
+from accord.monitor.wording import quote_text
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+    from langchain.agents.middleware.types import ModelRequest, ModelResponse
+    from langchain_core.messages import AnyMessage
+    from langchain_core.messages import ToolCall as Asked
+    from langchain_core.runnables import RunnableConfig
+    from langgraph.prebuilt.tool_node import ToolCallRequest
+    from langgraph.runtime import ExecutionInfo, Runtime
+
+    from accord.integrations.batch import Claim
+    from accord.integrations.guard.decisions import Change, Decision
+    from accord.integrations.guard.state import State
+    from accord.langchain.arbitrating import Answered
+    from accord.langchain.asking import Answer
+    from accord.langchain.law import Law
+    from accord.langchain.running import Run
+    from accord.langchain.sessions import Keeping, Settings, Sitting
+    from accord.machine.clocks import Time
+
+__all__ = ["EarlyEnd", "GuardingMiddleware", "Manner"]
+
+T = TypeVar("T")
+EarlyEnd: TypeAlias = "Literal['note', 'raise'] | Callable[[dict[str, Any]], object]"
+
+
+class Manner:
+    """How a middleware behaves towards models and people, whatever its law."""
+
+    __slots__ = ("durable", "early_end", "hide", "reviewer", "tool_errors")
+
+    def __init__(
+        self,
+        *,
+        reviewer: str = "human",
+        hide: bool = True,
+        early_end: EarlyEnd = "note",
+        tool_errors: Literal["tell", "raise"] = "tell",
+        durable: bool = False,
+    ) -> None:
+        if not isinstance(reviewer, str) or not reviewer.strip():
+            raise UsageError(f"`reviewer` says who is asked, got {reviewer!r}")
+        if early_end not in ("note", "raise") and not callable(early_end):
+            raise UsageError(f"`early_end` is `note`, `raise` or a function, got {early_end!r}")
+        if tool_errors not in {"tell", "raise"}:
+            raise UsageError(f"`tool_errors` is `tell` or `raise`, got {tool_errors!r}")
+        self.reviewer = reviewer
+        self.hide = hide
+        self.early_end = early_end
+        self.tool_errors = tool_errors
+        self.durable = durable
+
+
+class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
+    """A law, where its sessions are, and the hooks. One serves any number of threads at once."""
+
+    def __init__(self, name: str, law: Law, keeping: Keeping, settings: Settings, manner: Manner) -> None:
+        super().__init__()
+        self.tools: Sequence[BaseTool] = ()
+        self.state_schema = make_schema(settings.keys, law.more_keys())
+        self._name = name
+        self._law = law
+        self._keeping = keeping
+        self._settings = settings
+        self._manner = manner
+        self._runner = Runner(law, keeping, settings)
+
+    @property
+    def name(self) -> str:
+        """What its nodes in the graph are called by."""
+        return self._name
+
+    def session(self, agent: Any, config: RunnableConfig) -> ThreadSession:  # noqa: ANN401 - a graph
+        """The session of one of the agent's threads, for a program that stands beside it."""
+        return ThreadSession(f"{self._name}.after_agent", self._law, self._keeping, agent, config)
+
+    # -- the hooks -----------------------------------------------------------------------------------------------------
+
+    def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """A turn begins. It goes on with the session of the thread, or begins a new one if that is over."""
+        sitting = self._keeping.sit(state, where(runtime.execution_info), beginning=True)
+        messages = self._fold(sitting, state, None)
+        self._runner.doubt(sitting)
+        if is_finished(sitting):
+            sitting.renew()
+        return self._update(sitting, messages)
+
+    @hook_config(can_jump_to=["end"])
+    def before_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Take in what became of calls; ask for a person's step if there is no other way on."""
+        sitting = self._keeping.sit(state, where(runtime.execution_info))
+        answer = None
+        if self._law.asks_about_steps:
+            rehearsed = sitting.rehearse()
+            sitting.fold(rehearsed)
+            answer = ask_about_step(self._law, rehearsed, asking(sitting, self._manner.reviewer))
+        messages = self._fold(sitting, state, runtime)
+        if self._law.policy.is_timed or (self._law.asks_about_calls and not self._keeping.direct):
+            sitting.session.pass_time()
+        if answer is None:
+            return None if sitting.can_wait and not messages else self._update(sitting, messages)
+        if answer.label == DENY and DENY not in self._law.gate(sitting.session.state()):
+            return self._denied(sitting, answer, messages)
+        verdict = make_step(self._law, sitting.session, answer)
+        if type(verdict) is not Ok:  # the session has moved on while the person was asked, and so does the agent
+            sitting.session.remark("answer came too late", {"label": answer.label, "by": answer.by})
+        return self._update(sitting, messages)
+
+    def after_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Decide about all calls of the batch, in order; what is illegal is answered here and never sent off."""
+        calls = [call for call in pending_calls(state["messages"]) if self._law.judges(call["name"])]
+        if not calls and not self._law.listens:
+            return None
+        _check_ids(calls)
+        sitting = self._keeping.sit(state, where(runtime.execution_info))
+        claims = look_at([ToolCall(call["name"], call["args"], call["id"] or "") for call in calls], None, strict=True)
+        answered, until = self._ask_about(sitting, claims) if self._law.asks_about_calls else ([], None)
+        messages = self._fold(sitting, state, runtime)
+        if self._law.listens:
+            for direction, label, payload in self._law.spoken(state, sitting.session.state()):
+                self._say(sitting, direction, label, payload)
+
+        def reserve(state: State, at: Time | None) -> Change[list[Decision]]:
+            heeded = heed_denials(self._law, state, claims, answered)
+            in_time = until is None or at is None or at < until
+            taken = answered if in_time else [each for each in answered if each.answer.label == DENY]
+            return arbitrate(self._law, state, heeded, at, recall(taken))[0]
+
+        decisions = sitting.session.decide_by(claims, reserve)
+        refused = [refusal(d.call.id, d.call.name, d.message) for d in decisions if not d.admitted]
+        return self._update(sitting, [*messages, *refused])
+
+    def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """A turn is over: say how the session stands, and whether the agent has ended it early."""
+        sitting = self._keeping.sit(state, where(runtime.execution_info))
+        messages = self._fold(sitting, state, runtime)
+        session = sitting.session
+        settled, log, _ = session.state()
+        early = bool(log) or not settled.complete
+        report: dict[str, Any] = {
+            "session": sitting.name,
+            "status": status(settled),
+            "ended_early": early,
+            "allowed": list(settled.allowed),
+            "out": [logged.ticket for logged in log if isinstance(logged, Out)],
+        }
+        if early:
+            session.remark("ended early", {"allowed": report["allowed"], "out": report["out"]})
+            if self._manner.early_end == "raise":
+                owed = ", ".join(quote_text(word) for word in report["allowed"]) or "nothing that the agent can do"
+                raise ViolationError(f"the agent has ended its turn early; next would be {owed}", results=[report])
+            if callable(self._manner.early_end):
+                self._manner.early_end(dict(report))
+        return {**(self._update(sitting, messages) or {}), self._settings.keys.report: report}
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> ModelResponse[Any]:
+        """Show the model the tools that it may call now, or may call once a person has agreed."""
+        return handler(self._shown(request))
+
+    def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]) -> Any:  # noqa: ANN401 - what a tool gives back
+        """Run what was reserved, and nothing else."""
+        if not self._law.judges(request.tool_call["name"]):
+            return strip(handler(request), self._settings.keys)
+        run = self._begin(request)
+        if isinstance(run, ToolMessage):
+            return run
+        try:
+            with run.sitting.session.around(run.decision):
+                result = handler(run.request)
+        except GraphBubbleUp:
+            self._runner.suspend(run)
+            raise
+        except Exception as error:
+            if self._manner.tool_errors == "raise":
+                self._runner.take_back(run, error)
+                raise
+            return self._runner.failed(run, error)
+        except BaseException as error:
+            self._runner.interrupted(run, error)
+            raise
+        return self._runner.returned(run, result)
+
+    # -- their twins ---------------------------------------------------------------------------------------------------
+
+    async def abefore_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """As `before_agent`."""
+        return await self._beside(self.before_agent, state, runtime)
+
+    @hook_config(can_jump_to=["end"])
+    async def abefore_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """As `before_model`."""
+        return await self._beside(self.before_model, state, runtime)
+
+    async def aafter_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """As `after_model`."""
+        return await self._beside(self.after_model, state, runtime)
+
+    async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """As `after_agent`."""
+        return await self._beside(self.after_agent, state, runtime)
+
+    async def awrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+    ) -> ModelResponse[Any]:
+        """As `wrap_model_call`."""
+        return await handler(await self._beside(self._shown, request))
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]
+    ) -> Any:  # noqa: ANN401 - what a tool gives back
+        """As `wrap_tool_call`."""
+        if not self._law.judges(request.tool_call["name"]):
+            return strip(await handler(request), self._settings.keys)
+        run = await self._beside(self._begin, request)
+        if isinstance(run, ToolMessage):
+            return run
+        try:
+            with run.sitting.session.around(run.decision):
+                result = await handler(run.request)
+        except GraphBubbleUp:
+            await self._beside(self._runner.suspend, run)
+            raise
+        except Exception as error:
+            if self._manner.tool_errors == "raise":
+                await self._beside(self._runner.take_back, run, error)
+                raise
+            return await self._beside(self._runner.failed, run, error)
+        except BaseException as error:
+            self._runner.interrupted(run, error)  # at once: nothing can be waited for any more
+            raise
+        return await self._beside(self._runner.returned, run, result)
+
+    async def _beside(self, step: Callable[..., T], *given: Any) -> T:  # noqa: ANN401 - whatever the step takes
+        """A step that may wait for a disk or a server, beside the event loop."""
+        if not self._keeping.direct and self._settings.ledger is None:
+            return step(*given)
+        return await asyncio.to_thread(step, *given)
+
+    # -- what they have in common --------------------------------------------------------------------------------------
+
+    def _begin(self, request: ToolCallRequest) -> Run | ToolMessage:
+        runtime = request.runtime
+        if self._manner.durable:
+            _check_durable(runtime.config)
+        return self._runner.begin(request, where(runtime.execution_info))
+
+    def _ask_about(self, sitting: Sitting, claims: Sequence[Claim]) -> tuple[list[Answered], Time | None]:
+        """Rehearse the decision about a batch, and ask the people whom it needs; until when their answers are good."""
+        rehearsed = sitting.rehearse()
+        sitting.fold(rehearsed)
+
+        def announce() -> None:
+            if self._keeping.direct:
+                sitting.session.change(lambda state, at: open_questions(self._law, state, claims, at))
+
+        ask = asking(sitting, self._manner.reviewer, announce)
+        at, lasts = rehearsed.now(), self._law.policy.review_lasts
+        answered = arbitrate(self._law, rehearsed.state(), claims, at, ask)[1]
+        return answered, None if at is None or lasts is None else at + lasts
+
+    def _fold(self, sitting: Sitting, state: AgentState[Any], runtime: Runtime[Any] | None) -> list[AnyMessage]:
+        """Take in what became of calls; the messages that take the place of results the model must not see.
+
+        When a turn begins, messages come from outside: what they say about calls is not believed.
+        """
+        session, messages = sitting.session, state["messages"]
+        instead: list[AnyMessage] = []
+        for returned, verdict in sitting.fold(session):
+            if type(verdict) is Ok or session.policy.observes:
+                continue
+            said = withheld(verdict)
+            there = [m for m in messages if isinstance(m, ToolMessage) and m.tool_call_id == returned.ticket]
+            instead += [replaced(message, said) for message in there]
+            call = ToolCall(there[0].name or "" if there else "", {}, returned.ticket)
+            with self._law.seeing(sitting.opened.trace):
+                refused = self._law.refusal(call, said, verdict, session.state(), "recv")
+            session.react([refused], returned.result)
+        if runtime is not None:
+            self._runner.answered_by_others(sitting, where(runtime.execution_info), messages)
+        return instead
+
+    def _say(self, sitting: Sitting, direction: Literal["!", "?"], label: str, payload: Mapping[str, object]) -> None:
+        """The model has said something that is an event."""
+        session = sitting.session
+        before = session.state()
+        verdict = session.change(lambda state, at: self._law.happen(state, direction, label, payload, None, at))
+        if type(verdict) is not Ok:
+            call, phase = ToolCall(label, dict(payload)), _phase(direction)
+            with self._law.seeing(sitting.opened.trace):
+                refused = self._law.refusal(call, words.refused(verdict), verdict, before, phase)
+            session.react([refused])
+
+    def _update(self, sitting: Sitting, messages: Sequence[AnyMessage]) -> dict[str, Any] | None:
+        update = sitting.update()
+        if messages:
+            update["messages"] = list(messages)
+        if update and self._law.shows:
+            update.update(self._law.public(sitting.opened))
+        return update or None
+
+    def _denied(self, sitting: Sitting, answer: Answer, messages: Sequence[AnyMessage]) -> dict[str, Any]:
+        """A person has said no to the only way on: the turn ends here, and the session stays where it is."""
+        sitting.session.remark("denied", {"by": answer.by, "reason": answer.reason})
+        because = f": {answer.reason}" if answer.reason else ""
+        said = AIMessage(content=f"This was denied by {answer.by}{because}. Nothing more was done.")
+        return {**(self._update(sitting, [*messages, said]) or {}), "jump_to": "end"}
+
+    def _shown(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        """The request with those tools only that may be called; what is no tool of ours to run is left alone."""
+        if not self._manner.hide:
+            return request
+        info = request.runtime.execution_info if request.runtime is not None else None
+        session = self._keeping.sit(request.state, where(info)).session
+        state = session.here()
+        waits = session.waits(state)
+        here = worlds(state) or [state.settled]
+        policy = self._law.policy
+        shown = []
+        for tool in request.tools:
+            label = policy.label(tool.name) if isinstance(tool, BaseTool) and self._law.judges(tool.name) else None
+            legal = label is None or (not waits and any(may_be_called(world, label, policy.gates) for world in here))
+            if legal:
+                shown.append(tool)
+        return request if len(shown) == len(request.tools) else request.override(tools=shown)
+
+
+def where(info: ExecutionInfo | None) -> Where:
+    """The thread that a hook runs in, and the agent, by the nodes that lead to it from the outermost graph."""
+    if info is None:
+        return Where("", "")
+    inner = info.checkpoint_ns
+    agent = "|".join(part.partition(":")[0] for part in inner.split("|")[:-1]) if "|" in inner else ""
+    return Where("" if info.thread_id is None else str(info.thread_id), agent)
+
+
+def _phase(direction: str) -> Literal["send", "recv"]:
+    return "send" if direction == "!" else "recv"
+
+
+def _check_ids(calls: Sequence[Asked]) -> None:
+    for call in calls:
+        if not call["id"]:
+            raise ViolationError(f"the model has called {quote_text(call['name'])} without an id; nothing runs")
+
+
+def _check_durable(config: Mapping[str, Any]) -> None:
+    """`UsageError` unless every step of the graph is kept before the next one begins."""
+    if config.get("configurable", {}).get("__pregel_durability") != "sync":
+        raise UsageError(
+            "the checkpoint with the reservation may not have been kept yet, so no tool runs; "
+            'invoke the agent with durability="sync", or do not ask for `durable`'
+        )

@@ -1,0 +1,223 @@
+"""What is enforced: a contract, as the hooks of a middleware ask it.
+
+A law makes pure steps from state to state, on the functions of the guard. `protocol_law` is the other one, for state
+machines that were put together in Python.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from accord.integrations.guard import reserving
+from accord.integrations.guard.decisions import Change, Decision
+from accord.integrations.guard.policy import Policy, gates_of, listens_for
+from accord.integrations.guard.visible import may_be_called
+from accord.integrations.guard.worlds import worlds
+from accord.language.labels import normalise
+from accord.machine.standing import OpenStanding
+from accord.monitor.events import make_event
+from accord.monitor.step import is_over
+from accord.monitor.verdicts import OK
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from typing import Literal
+
+    from accord.integrations.batch import Claim
+    from accord.integrations.exchange import ToolCall
+    from accord.integrations.guard.decisions import Noted, Remark
+    from accord.integrations.guard.policy import Escalation
+    from accord.integrations.guard.state import State
+    from accord.langchain.homes import Opened
+    from accord.machine.clocks import Time
+    from accord.machine.contract import Contract
+    from accord.monitor import Verdict
+    from accord.monitor.step import Situation
+
+__all__ = ["Law", "Options", "Trace", "finished", "make_policy", "people_steps"]
+
+Trace = tuple[tuple[str, str | None], ...]
+
+
+class Options(NamedTuple):
+    """How a guard is set, by the names that `Guard` has for it."""
+
+    labels: Mapping[str, str]
+    failed: Literal["release", "keep"]
+    patience: int
+    escalate: Escalation
+    review_lasts: Time | None
+    observes: bool
+
+
+def make_policy(contract: Contract, protocol: str | None, options: Options) -> Policy:
+    """The policy of a contract under a guard."""
+    stages = contract.stages(protocol)
+    names = dict(options.labels)
+    return Policy(
+        contract=contract,
+        protocol=stages.name,
+        label=lambda name: normalise(names.get(name, name)),
+        unfit=lambda _name, _arguments: None,  # the tool itself says so, and its call is taken back
+        results=listens_for(contract, protocol),
+        gates=gates_of(contract, protocol),
+        patience=options.patience,
+        escalate=options.escalate,
+        keep_failed=options.failed == "keep",
+        review_lasts=options.review_lasts,
+        observes=options.observes,
+        is_timed=stages.is_timed,
+    )
+
+
+class Law:
+    """A contract under guard. `lagging` says that people's steps are asked for before a model may propose anything."""
+
+    acts = False
+    """Whether something is to be done about what happens."""
+    shows = False
+    """Whether the state of the graph shows more than our report."""
+    listens = False
+    """Whether what the model says can be an event."""
+
+    def __init__(self, policy: Policy, *, lagging: bool) -> None:
+        self.policy = policy
+        self.lagging = lagging
+        self.labels = _sent_labels(policy)
+
+    @property
+    def asks_about_calls(self) -> bool:
+        """Whether a person may have to be asked about a call."""
+        return bool(self.policy.gates) or self.policy.escalate == "review"
+
+    @property
+    def asks_about_steps(self) -> bool:
+        """Whether a person may have to be asked before the model is."""
+        return bool(self.policy.gates)
+
+    def judges(self, name: str) -> bool:  # noqa: ARG002 - another law may pass some by
+        """Whether calls of a tool are any business of the law."""
+        return True
+
+    def reserve(self, state: State, claims: Sequence[Claim], at: Time | None) -> Change[list[Decision]]:
+        """Decide about the calls of a batch, in order."""
+        return reserving.reserve(self.policy, state, claims, at)
+
+    def settle(self, state: State, ticket: str, result: Mapping[str, object], at: Time | None) -> Change[Verdict]:
+        """A call has returned."""
+        return reserving.settle(self.policy, state, ticket, result, at)
+
+    def happen(
+        self,
+        state: State,
+        direction: Literal["!", "?"],
+        label: str,
+        payload: Mapping[str, object] | None,
+        by: str | None,
+        at: Time | None,
+        meta: dict[str, object] | None = None,
+    ) -> Change[Verdict]:
+        """Something happens that is no call of a tool."""
+        passed = reserving.pass_time(self.policy, state, at)
+        if passed.answer is not OK:
+            return passed
+        event = make_event(direction, label, payload, None, by, at)
+        happened = reserving.happen(passed.state, event, meta)
+        return Change(happened.state, (*passed.notes, *happened.notes), happened.answer)
+
+    def gate(self, state: State) -> tuple[str, ...]:
+        """The steps of people without which the session cannot go on; none if there is another way."""
+        here = worlds(state)
+        if here is None or state.log or state.desk.stopped is not None:
+            return ()
+        steps = people_steps(self.policy, here)
+        if not steps or any(world.complete or not _only_people(world) for world in here):
+            return ()
+        if not self.lagging and any(self._reachable(world) for world in here):
+            return ()
+        return steps
+
+    def _reachable(self, world: Situation) -> bool:
+        """Whether a call would be legal behind the steps of people: then that very call can be shown to them."""
+        return any(may_be_called(world, label, self.policy.gates) for label in self.labels)
+
+    def trace(self, trace: Trace, notes: Sequence[Noted | Remark]) -> Trace:  # noqa: ARG002 - another law keeps one
+        """What is remembered of what has happened."""
+        return trace
+
+    def more_keys(self) -> dict[str, Any]:
+        """Keys of the graph's state beside ours, by name, with their types."""
+        return {}
+
+    def public(self, opened: Opened) -> dict[str, Any]:  # noqa: ARG002 - the same
+        """What stands under those keys."""
+        return {}
+
+    def spoken(
+        self,
+        graph: Mapping[str, Any],  # noqa: ARG002 - the same
+        state: State,  # noqa: ARG002 - the same
+    ) -> list[tuple[Literal["!", "?"], str, Mapping[str, Any]]]:
+        """What the model has just said that is an event: directions, labels and payloads."""
+        return []
+
+    def seeing(self, trace: Trace) -> AbstractContextManager[None]:  # noqa: ARG002 - the same
+        """While a step is judged."""
+        return nullcontext()
+
+    def act(self, state: State, trace: Trace, notes: Sequence[Noted | Remark]) -> None:
+        """What is to be done about what happens, before anything comes of it."""
+
+    def refusal(
+        self,
+        call: ToolCall,
+        message: str,
+        verdict: Verdict | None,
+        state: State,  # noqa: ARG002 - another law tells it
+        phase: Literal["send", "recv"] = "send",  # noqa: ARG002 - the same
+        status: Literal["admitted", "refused"] = "refused",
+    ) -> Decision:
+        """The decision about something that is not allowed."""
+        return Decision(call, status, message, verdict=verdict)
+
+
+def people_steps(policy: Policy, here: Sequence[Situation]) -> tuple[str, ...]:
+    """The labels of the steps that people can make in every world, sorted."""
+    possible: set[str] | None = None
+    for world in here:
+        if is_over(world.place):
+            return ()
+        standing = world.standing
+        if isinstance(standing, OpenStanding):
+            offered = set(policy.gates)
+        else:
+            offered = {symbol.label for symbol in standing.symbols if symbol.gated}
+        possible = offered if possible is None else possible & offered
+    return tuple(sorted(possible or ()))
+
+
+def finished(state: State) -> bool:
+    """Whether a session is over: nothing is out, and nothing more can happen."""
+    if state.log:
+        return False
+    settled = state.settled
+    if is_over(settled.place):
+        return True
+    open_ended = isinstance(settled.standing, OpenStanding) and settled.stage.stages.sliced is None
+    return settled.complete and not open_ended and not settled.allowed
+
+
+def _only_people(world: Situation) -> bool:
+    standing = world.standing
+    if isinstance(standing, OpenStanding):
+        return False
+    return all(symbol.gated for symbol in standing.symbols)
+
+
+def _sent_labels(policy: Policy) -> tuple[str, ...]:
+    if not policy.contract.machines:
+        return ()
+    machine = policy.contract.machine(policy.protocol)
+    return tuple(sorted({symbol.label for symbol in machine.symbols if symbol.direction == "!"}))

@@ -1,0 +1,81 @@
+"""A session under guard whose steps are those of a law."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from accord.integrations.guard import reserving
+from accord.integrations.guard.decisions import Change, Noted, Remark
+from accord.integrations.guard.observing import Observers, Watched
+from accord.integrations.guard.session import LiveSession
+from accord.ledger.attempts import Given
+from accord.monitor.step import close
+from accord.monitor.verdicts import CLOSING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from accord.integrations.guard.homes import Home
+    from accord.integrations.guard.observing import Observer
+    from accord.integrations.guard.session import OnViolation
+    from accord.integrations.guard.state import State
+    from accord.langchain.law import Law
+    from accord.machine.clocks import Time
+    from accord.monitor import Verdict
+
+__all__ = ["LawSession"]
+
+_NOBODY = Observers((), Watched(None, "", None))
+
+
+class LawSession(LiveSession):
+    """A session under guard whose steps are those of a law."""
+
+    __slots__ = ("law",)
+
+    def __init__(
+        self,
+        law: Law,
+        home: Home,
+        name: str,
+        clock: Callable[[], Time] | None,
+        on_violation: OnViolation = "block",
+        observers: Sequence[Observer] = (),
+    ) -> None:
+        told = _NOBODY
+        if observers:
+            told = Observers(observers, Watched(name, law.policy.contract.digest, law.policy.protocol))
+        super().__init__(law.policy, home, clock, on_violation, told)
+        self.law = law
+
+    def tell(self, judge: Callable[[State, Time | None], Change[Verdict]]) -> Verdict:
+        """One step whose answer is a verdict. What cannot be kept is an error: the run of a graph can be resumed."""
+        return self.change(judge)
+
+    def settle_fields(self, ticket: str, fields: Mapping[str, object], then: Time | None = None) -> Verdict:
+        """A call has returned, with these fields, now or at an earlier time."""
+
+        def settle(state: State, at: Time | None) -> Change[Verdict]:
+            if then is not None and at is not None:
+                at = then if state.desk.now is None else max(then, state.desk.now)
+            return self.law.settle(state, ticket, fields, at)
+
+        return self._end(ticket, settle)
+
+    def pass_time(self) -> None:
+        """Let the session know what time it is."""
+        if self.has_clock:
+            self.change(lambda state, at: reserving.pass_time(self.policy, state, at))
+
+    def close(self) -> None:
+        """Nothing more will come."""
+
+        def end(state: State, at: Time | None) -> Change[None]:
+            settled, answer = close(state.settled, None, at)
+            return Change(state._replace(settled=settled), (Noted(Given(CLOSING, at=at), answer),), None)
+
+        self.change(end)
+
+    def remark(self, what: str, detail: dict[str, object]) -> None:
+        """Write something down."""
+        self.change(lambda state, _: Change(state, (Remark(what, detail),), None))

@@ -1,0 +1,129 @@
+"""Messages and commands of LangChain: what a model asked for, what it is told, what a tool has returned."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+from langchain_core.messages import AIMessage, ToolMessage
+from langgraph.types import Command
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from langchain_core.messages import AnyMessage
+    from langchain_core.messages import ToolCall as Asked
+
+    from accord.langchain.schema import Keys
+
+__all__ = ["Outcome", "add_update", "outcome_of", "pending_calls", "refusal", "replaced", "strip", "tell_changed"]
+
+
+class Outcome(NamedTuple):
+    """What a tool has returned, as a contract sees it, or what went wrong."""
+
+    result: dict[str, Any]
+    error: str | None
+
+
+def pending_calls(messages: Sequence[AnyMessage]) -> list[Asked]:
+    """The calls of the last message of the model that nobody has answered, as the graph will run them."""
+    answered: set[str] = set()
+    for message in reversed(messages):
+        if isinstance(message, ToolMessage):
+            answered.add(message.tool_call_id)
+        if isinstance(message, AIMessage):
+            return [call for call in message.tool_calls if call["id"] not in answered]
+    return []
+
+
+def refusal(call_id: str, name: str, why: str) -> ToolMessage:
+    """What a model is told about a call that does not run."""
+    return ToolMessage(content=f"error: {why}", tool_call_id=call_id, name=name, status="error")
+
+
+def replaced(message: ToolMessage, why: str) -> ToolMessage:
+    """What a model is told instead of a result that it must not see; it takes the place of the message."""
+    return ToolMessage(
+        content=f"error: {why}", tool_call_id=message.tool_call_id, name=message.name, status="error", id=message.id
+    )
+
+
+def outcome_of(result: object, call_id: str) -> Outcome:
+    """What became of a call, from what its tool has given back to the graph."""
+    message = next((each for each in _messages_of(result) if each.tool_call_id == call_id), None)
+    if message is None:
+        return Outcome({"error": None}, None)
+    text = message.text
+    if message.status == "error":
+        return Outcome({}, str(text) or "the tool has failed")
+    return Outcome(_fields(str(text)), None)
+
+
+def _messages_of(result: object) -> Iterable[ToolMessage]:
+    if isinstance(result, ToolMessage):
+        yield result
+    elif isinstance(result, Command):
+        for name, value in _pairs(result.update):
+            if name == "messages":
+                yield from _messages_of(value)
+    elif isinstance(result, list | tuple):
+        for each in result:
+            yield from _messages_of(each)
+
+
+def _fields(text: str) -> dict[str, Any]:
+    """The payload of a result: the fields of a JSON object, or the text."""
+    if text.startswith("{"):
+        try:
+            fields = msgspec.json.decode(text)
+        except (msgspec.MsgspecError, RecursionError, UnicodeError):
+            fields = None
+        if isinstance(fields, dict):
+            return {"error": None, **fields}
+    return {"error": None, "text": text} if text else {"error": None}
+
+
+def strip(result: Any, keys: Keys) -> Any:  # noqa: ANN401 - what a tool gives back is passed on as it is
+    """What a tool has given back, without what it says about our keys; only a middleware writes those."""
+    if isinstance(result, list):
+        return [strip(each, keys) for each in result]
+    if not isinstance(result, Command) or result.update is None:
+        return result
+    if isinstance(result.update, dict):
+        ours = [name for name in result.update if name in keys]
+        if not ours:
+            return result
+        return replace(result, update={name: value for name, value in result.update.items() if name not in keys})
+    return replace(result, update=[pair for pair in _pairs(result.update) if pair[0] not in keys])
+
+
+def add_update(result: Any, more: Mapping[str, Any]) -> Any:  # noqa: ANN401 - the same
+    """What a tool has given back, with something added to the state of the graph."""
+    if not more:
+        return result
+    if isinstance(result, ToolMessage):
+        return Command(update={"messages": [result], **more})
+    if isinstance(result, Command) and result.graph is None:
+        return replace(result, update=[*_pairs(result.update), *more.items()])
+    return [*(result if isinstance(result, list) else [result]), Command(update=dict(more))]
+
+
+def _pairs(update: object) -> list[tuple[str, Any]]:
+    if update is None:
+        return []
+    if isinstance(update, dict):
+        return list(update.items())
+    if isinstance(update, list | tuple):
+        return [pair for pair in update if isinstance(pair, tuple) and len(pair) == 2]
+    return [(str(name), value) for name, value in Command(update=update)._update_as_tuples()]  # noqa: SLF001 - any object
+
+
+def tell_changed(result: Any, arguments: Mapping[str, Any], by: str) -> Any:  # noqa: ANN401 - as above
+    """The result of a call that ran with other arguments than the model gave, with a word about that."""
+    if not isinstance(result, ToolMessage) or not isinstance(result.content, str):
+        return result
+    said = f"({by} has changed the arguments to {json.dumps(dict(arguments), ensure_ascii=False)}) {result.content}"
+    return result.model_copy(update={"content": said})

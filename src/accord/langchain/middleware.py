@@ -1,0 +1,152 @@
+"""`AccordMiddleware`: a contract in the middle of a LangChain agent."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Literal
+
+from accord.errors import UsageError
+from accord.integrations.guard.observing import Observer
+from accord.langchain.hooks import GuardingMiddleware, Manner
+from accord.langchain.law import Law, Options, make_policy
+from accord.langchain.schema import Keys
+from accord.langchain.sessions import CheckpointKeeping, Settings
+from accord.langchain.stored import StoreKeeping
+from accord.ledger.entries import check_key
+from accord.ledger.ledger import Ledger
+from accord.machine.contract import Contract, compile_contract
+from accord.monitor.events import make_time
+from accord.stores.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from accord.integrations.guard.policy import Escalation
+    from accord.integrations.guard.session import OnViolation
+    from accord.langchain.hooks import EarlyEnd
+    from accord.langchain.sessions import Keeping
+    from accord.machine.clocks import Time
+
+__all__ = ["AccordMiddleware"]
+
+_POLICIES = ("block", "raise", "observe")
+
+
+class AccordMiddleware(GuardingMiddleware):
+    """Guards the tools of a LangChain agent: `create_agent(…, middleware=[AccordMiddleware(contract)])`.
+
+    `contract` is a text, a `Path` or a compiled contract. The session of each thread lives in its checkpoint, so one
+    middleware serves any number of threads; with a `store` it lives there instead, under the id of its thread, or what
+    `key` makes of thread and agent. With a `secret` nobody else can write a session that is accepted. A `ledger` gets
+    everything that is tried and decided, before it has any effect; a store has one of its own.
+
+    `on_violation`, `labels`, `failed`, `patience`, `escalate`, `review_lasts`, `clock` and `observers` are as in
+    `Guard`. `gates` says when people are asked: `call`, about the very call that needs them, or `session`, as soon as
+    the session cannot go on without. `reviewer` is who they are, for questions and the ledger. `early_end` says what
+    happens when a turn ends and the session is not complete. With `hide=False` the model sees all tools. With
+    `tool_errors="raise"` an error of a tool ends the run. With `durable=True` no tool runs unless every step of the
+    graph is kept before the next one.
+
+    Example:
+        >>> from accord.langchain import AccordMiddleware
+        >>> AccordMiddleware("rec L.{!search.?search.L, !book.?book.end}")
+        <AccordMiddleware of (bare)>
+    """
+
+    def __init__(  # noqa: PLR0913 - what a middleware can be told, all by name
+        self,
+        contract: str | Path | Contract,
+        *,
+        protocol: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        on_violation: OnViolation = "block",
+        failed: Literal["release", "keep"] = "release",
+        patience: int = 5,
+        escalate: Escalation = "stop",
+        review_lasts: Time | None = None,
+        clock: Callable[[], Time] | None = None,
+        observers: Sequence[Observer] = (),
+        secret: bytes | None = None,
+        ledger: Ledger | None = None,
+        store: Store | None = None,
+        key: Callable[[str, str], str] | None = None,
+        expires_after: Time | None = None,
+        gates: Literal["call", "session"] = "call",
+        reviewer: str = "human",
+        early_end: EarlyEnd = "note",
+        hide: bool = True,
+        tool_errors: Literal["tell", "raise"] = "tell",
+        durable: bool = False,
+        name: str = "accord",
+    ) -> None:
+        if not isinstance(contract, Contract):
+            contract = compile_contract(contract)
+        manner = Manner(reviewer=reviewer, hide=hide, early_end=early_end, tool_errors=tool_errors, durable=durable)
+        _check(on_violation, failed, patience, escalate, gates, observers)
+        _check_keeping(secret, ledger, store, key, expires_after)
+        options = Options(
+            labels or {}, failed, patience, escalate, _seconds(review_lasts), observes=on_violation == "observe"
+        )
+        law = Law(make_policy(contract, protocol, options), lagging=gates == "session")
+        told_time = law.policy.is_timed or review_lasts is not None or ledger is not None or store is not None
+        if clock is None and told_time:
+            clock = time.time
+        settings = Settings(_keys(name), secret, ledger, clock, on_violation, tuple(observers))
+        keeping: Keeping
+        if store is None:
+            keeping = CheckpointKeeping(law, settings)
+        else:
+            keeping = StoreKeeping(law, settings, store, key, _seconds(expires_after))
+        called = "AccordMiddleware" if name == "accord" else f"AccordMiddleware.{name}"
+        super().__init__(called, law, keeping, settings, manner)
+
+    @property
+    def contract(self) -> Contract:
+        """The compiled contract."""
+        return self._law.policy.contract
+
+    def __repr__(self) -> str:
+        return f"<AccordMiddleware of {self._law.policy.protocol or '(bare)'}>"
+
+
+def _keys(name: str) -> Keys:
+    if not isinstance(name, str) or not name.isidentifier():
+        raise UsageError(f"the name of a middleware is an identifier, got {name!r}")
+    return Keys.named(name)
+
+
+def _seconds(given: Time | None) -> Time | None:
+    lasts = make_time(given)
+    if lasts is not None and not 0 < lasts < float("inf"):
+        raise UsageError(f"a number of seconds was expected, got {given!r}")
+    return lasts
+
+
+def _check(
+    on_violation: object, failed: object, patience: object, escalate: object, gates: object, observers: object
+) -> None:
+    if on_violation not in _POLICIES and not callable(on_violation):
+        raise UsageError(f"`on_violation` is `block`, `raise`, `observe` or a function, got {on_violation!r}")
+    if failed not in {"release", "keep"}:
+        raise UsageError(f"`failed` is `release` or `keep`, got {failed!r}")
+    if type(patience) is not int or patience < 1:
+        raise UsageError(f"`patience` is a number of refusals, got {patience!r}")
+    if escalate not in {"stop", "review"}:
+        raise UsageError(f"`escalate` is `stop` or `review`, got {escalate!r}")
+    if gates not in {"call", "session"}:
+        raise UsageError(f"`gates` is `call` or `session`, got {gates!r}")
+    if not isinstance(observers, list | tuple) or not all(isinstance(each, Observer) for each in observers):
+        raise UsageError("`observers` is a list of observers, such as [LogObserver()]")
+
+
+def _check_keeping(secret: object, ledger: object, store: object, key: object, expires_after: object) -> None:
+    check_key(secret)  # type: ignore[arg-type] # that is what is checked
+    if ledger is not None and not isinstance(ledger, Ledger):
+        raise UsageError("`ledger` is a `Ledger`, such as Ledger(FileSink(path))")
+    if store is not None and not isinstance(store, Store):
+        raise UsageError("a session is kept in a `Store`, such as SQLiteStore(path)")
+    if store is None and (key is not None or expires_after is not None):
+        raise UsageError("`key` and `expires_after` are for sessions in a store")
+    if store is not None and ledger is not None:
+        raise UsageError("a store keeps the ledger of each of its sessions; give it one or the other")

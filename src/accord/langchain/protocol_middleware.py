@@ -1,0 +1,151 @@
+"""State machines in the middle of a LangChain agent.
+
+`CheckpointedProtocolMiddleware` keeps the session of each thread in its checkpoint. `ProtocolEnforcerMiddleware` is for
+a monitor of one's own, whose one session is in the process.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from accord.errors import UsageError
+from accord.langchain.fsm import ProtocolFSM, ToolRef
+from accord.langchain.homes import ThreadHome
+from accord.langchain.hooks import GuardingMiddleware, Manner
+from accord.langchain.law_session import LawSession
+from accord.langchain.monitor import ProtocolMonitor, on_decision
+from accord.langchain.protocol_law import ProtocolLaw
+from accord.langchain.schema import Keys
+from accord.langchain.sessions import CheckpointKeeping, Keeping, Settings, Sitting
+from accord.ledger.entries import check_key
+from accord.ledger.ledger import Ledger
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from accord.langchain.homes import Opened
+    from accord.langchain.hooks import EarlyEnd
+    from accord.langchain.sealing import Returned, Where
+    from accord.langchain.violations import OnProtocolViolation
+
+__all__ = ["CheckpointedProtocolMiddleware", "ProtocolEnforcerMiddleware"]
+
+
+class CheckpointedProtocolMiddleware:
+    """A state machine for the threads of an agent: `create_agent(…, middleware=[this.middleware])`.
+
+    `tool_refs` are the tools that it watches; calls of others pass. `on_violation` is a function that gets the
+    `ViolationEvent`; whatever it returns, the call does not run. It may also be `block`, `raise` or `observe`.
+    `secret`, `ledger`, `reviewer` and `early_end` are as in `AccordMiddleware`.
+    """
+
+    def __init__(
+        self,
+        fsm: ProtocolFSM,
+        on_violation: OnProtocolViolation = "block",
+        tool_refs: Sequence[ToolRef] = (),
+        *,
+        secret: bytes | None = None,
+        ledger: Ledger | None = None,
+        reviewer: str = "human",
+        early_end: EarlyEnd = "note",
+    ) -> None:
+        if not isinstance(fsm, ProtocolFSM):
+            raise UsageError(f"a `ProtocolFSM` was expected, got {fsm!r}")
+        check_key(secret)
+        if ledger is not None and not isinstance(ledger, Ledger):
+            raise UsageError("`ledger` is a `Ledger`, such as Ledger(FileSink(path))")
+        law = ProtocolLaw(fsm, _tools(tool_refs), observes=on_violation == "observe")
+        clock = None
+        settings = Settings(Keys.named("fsm"), secret, ledger, clock, on_decision(on_violation), ())
+        manner = Manner(reviewer=reviewer, early_end=early_end)
+        keeping = CheckpointKeeping(law, settings)
+        self._middleware = GuardingMiddleware("CheckpointedProtocolMiddleware", law, keeping, settings, manner)
+
+    @property
+    def middleware(self) -> GuardingMiddleware:
+        """What `create_agent` takes."""
+        return self._middleware
+
+
+class ProtocolEnforcerMiddleware:
+    """A monitor of one's own for an agent: `create_agent(…, middleware=[this.middleware])`.
+
+    All threads of the agent share the one session of the monitor. A turn that begins when it is over begins it again.
+    """
+
+    def __init__(
+        self,
+        monitor: ProtocolMonitor,
+        tool_refs: Sequence[ToolRef] = (),
+        *,
+        reviewer: str = "human",
+        early_end: EarlyEnd = "note",
+    ) -> None:
+        if not isinstance(monitor, ProtocolMonitor):
+            raise UsageError(f"a `ProtocolMonitor` was expected, got {monitor!r}")
+        law = ProtocolLaw(monitor.fsm, _tools(tool_refs), observes=monitor.law.policy.observes)
+        settings = Settings(Keys.named("fsm"), None, None, None, "block", ())
+        manner = Manner(reviewer=reviewer, early_end=early_end)
+        keeping = MonitorKeeping(law, monitor)
+        self._middleware = GuardingMiddleware("ProtocolEnforcerMiddleware", law, keeping, settings, manner)
+
+    @property
+    def middleware(self) -> GuardingMiddleware:
+        """What `create_agent` takes."""
+        return self._middleware
+
+
+class MonitorKeeping(Keeping):
+    """The one session of a monitor, whatever the thread."""
+
+    direct = True
+
+    def __init__(self, law: ProtocolLaw, monitor: ProtocolMonitor) -> None:
+        self.law = law
+        self.monitor = monitor
+
+    def sit(self, state: Mapping[str, Any], where: Where, *, beginning: bool = False) -> MonitorSitting:  # noqa: ARG002 - there is one
+        """The session of the monitor."""
+        return MonitorSitting(self)
+
+
+class MonitorSitting(Sitting):
+    """With the session of a monitor."""
+
+    def __init__(self, keeping: MonitorKeeping) -> None:
+        self._keeping = keeping
+        self.session = keeping.monitor.session
+        self.name = "monitor"
+        self.returns: list[Returned] = []
+
+    @property
+    def number(self) -> int:  # type: ignore[override] # the monitor counts
+        """How often the session was begun."""
+        return self.opened.number
+
+    @property
+    def opened(self) -> Opened:
+        """The session as it stands now."""
+        return self._keeping.monitor.home.opened
+
+    def rehearse(self) -> LawSession:
+        """On a copy."""
+        law = self._keeping.law
+        return LawSession(law, ThreadHome(self.opened, law, self.name, rehearsal=True), self.name, None)
+
+    def renew(self) -> None:
+        """Begin again."""
+        self._keeping.monitor.reset()
+
+    def update(self) -> dict[str, Any]:
+        """The state and the trace, for the result."""
+        return self._keeping.law.public(self.opened)
+
+
+def _tools(tool_refs: Sequence[ToolRef]) -> list[ToolRef]:
+    tools = list(tool_refs)
+    wrong = [tool for tool in tools if not isinstance(tool, ToolRef)]
+    if wrong:
+        raise UsageError(f"`tool_refs` are references to tools, as [ref(f)], got {wrong[0]!r}")
+    return tools

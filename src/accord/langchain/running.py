@@ -1,0 +1,285 @@
+"""Running one tool: only a call that was reserved, under its id and with its arguments, and only once.
+
+The hook around a tool sees the state of the graph as it was when the batch was sent off, whatever the other calls of
+the batch do. With a session in the checkpoint it can only look there for its reservation and leave a note of what
+became of the call. With a session that is kept elsewhere it begins and ends the call there.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import replace
+from threading import Lock
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import ref
+
+from langchain_core.messages import ToolMessage
+
+from accord.errors import StoreError
+from accord.integrations.batch import in_words
+from accord.integrations.exchange import ToolCall
+from accord.integrations.guard import words
+from accord.integrations.guard.decisions import Change, Decision, Remark
+from accord.integrations.guard.reviewing import digest_of
+from accord.integrations.guard.running import INTERRUPTED
+from accord.integrations.guard.state import Out
+from accord.integrations.payloads import why_not_json
+from accord.langchain.messages import add_update, outcome_of, refusal, replaced, strip, tell_changed
+from accord.ledger.attempts import why
+from accord.monitor.verdicts import Ok
+from accord.monitor.wording import quote_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from langchain_core.messages import AnyMessage
+    from langgraph.prebuilt.tool_node import ToolCallRequest
+
+    from accord.integrations.guard.state import State
+    from accord.langchain.law import Law
+    from accord.langchain.law_session import LawSession
+    from accord.langchain.sealing import Where
+    from accord.langchain.sessions import Keeping, Settings, Sitting
+    from accord.machine.clocks import Time
+
+__all__ = ["Run", "Runner"]
+
+_REMEMBERED = 4096
+
+
+class Run(NamedTuple):
+    """A call that runs. `out` is its reservation; it has none if it is only observed or no business of the law."""
+
+    request: ToolCallRequest
+    sitting: Sitting
+    where: Where
+    decision: Decision
+    out: Out | None
+
+
+_Place = tuple["Where", int, str]
+"""A call, by its thread, the number of its session there, and its id."""
+
+
+class Sent:
+    """The calls that were begun in this process, for what the state of the graph cannot tell.
+
+    A middleware around ours may call us several times for one call that LangGraph has sent off once, and each time we
+    see the same state; that is told by the very object that LangGraph has made for it. And it may throw away what we
+    say about a call; then it is still known here that its tool has run.
+    """
+
+    def __init__(self) -> None:
+        self._begun: dict[int, Any] = {}
+        self._ran: OrderedDict[_Place, None] = OrderedDict()
+        self._lock = Lock()
+
+    def begin(self, runtime: object, place: _Place) -> bool:
+        """Whether this is the first to run it, or the first after it failed."""
+        held = id(runtime)
+        with self._lock:
+            if held in self._begun:
+                return False
+            self._begun[held] = ref(runtime, lambda _: self._begun.pop(held, None))
+            self._ran[place] = None
+            if len(self._ran) > _REMEMBERED:
+                self._ran.popitem(last=False)
+            return True
+
+    def end(self, runtime: object, place: _Place) -> None:
+        """It has not happened, so it may be tried again."""
+        with self._lock:
+            self._begun.pop(id(runtime), None)
+            self._ran.pop(place, None)
+
+    def has_begun(self, place: _Place) -> bool:
+        """Whether a call was begun here and has not failed."""
+        return place in self._ran
+
+
+class Runner:
+    """Begins and ends calls, for the hooks around tools."""
+
+    def __init__(self, law: Law, keeping: Keeping, settings: Settings) -> None:
+        self._law = law
+        self._keeping = keeping
+        self._settings = settings
+        self._sent = Sent()
+
+    def begin(self, request: ToolCallRequest, where: Where) -> Run | ToolMessage:
+        """A call that may run now, or what the model is told instead."""
+        call = request.tool_call
+        sitting = self._keeping.sit(request.state, where)
+        asked = ToolCall(call["name"], call["args"], call["id"] or "")
+        out = sitting.session.state().out(asked.id) if asked.id else None
+        if out is None:
+            if self._law.policy.observes:
+                return Run(request, sitting, where, Decision(asked, "admitted"), None)
+            return _no(asked, f"{quote_text(asked.name)} was not admitted under this id, so it does not run")
+        if out.name != asked.name or not _same(out, asked.arguments):
+            return _no(asked, words.other_call(asked.id))
+        if out.started:
+            return _no(asked, words.already_out(asked.id))
+        place = (where, sitting.number, asked.id)
+        if not self._sent.begin(request.runtime, place):
+            return _no(asked, words.already_out(asked.id))
+        if self._keeping.direct and not _start(sitting.session, asked.id):
+            self._sent.end(request.runtime, place)
+            return _no(asked, words.already_out(asked.id))
+        judged = out.events[-1].payload
+        if judged != call["args"]:
+            request = request.override(tool_call={**call, "args": dict(judged)})
+            asked = replace(asked, arguments=dict(judged))
+        return Run(request, sitting, where, Decision(asked, "admitted", ticket=asked.id), out)
+
+    def returned(self, run: Run, result: Any) -> Any:  # noqa: ANN401 - what a tool gives back
+        """A tool has returned, or has said by its message that it failed."""
+        result = strip(result, self._settings.keys)
+        if run.out is None:
+            return result
+        outcome = outcome_of(result, run.out.ticket)
+        if outcome.error is None:
+            if run.out.reviews and not _same(run.out, run.out.events[-1].payload):
+                by = next((event.by for event in run.out.events if event.by), None) or "a person"
+                result = tell_changed(result, run.out.events[-1].payload, by)
+            if self._keeping.direct:
+                return self._settle(run, result, outcome.result)
+            return add_update(result, self._note(run, self._worth_keeping(run, outcome.result), None))
+        return add_update(result, self._fail(run, outcome.error))
+
+    def failed(self, run: Run, error: Exception) -> Any:  # noqa: ANN401 - the same
+        """A tool has raised: it is taken back, and the model is told."""
+        said = in_words(error)
+        call = run.decision.call
+        message = refusal(call.id, call.name, said)
+        return message if run.out is None else add_update(message, self._fail(run, said))
+
+    def take_back(self, run: Run, error: Exception) -> None:
+        """A tool has raised, and the run of the graph is to fail with it; if it is resumed, the call is made again."""
+        self._forget(run)
+        if run.out is not None and self._keeping.direct:
+            run.sitting.session.fail(run.out.ticket, in_words(error))
+
+    def suspend(self, run: Run) -> None:
+        """A tool waits for a person by itself. It will be run again from its beginning."""
+        self._forget(run)
+        if run.out is not None and self._keeping.direct:
+            run.sitting.session.change(lambda state, _: _mark(state, run.out, started=False))
+
+    def interrupted(self, run: Run, error: BaseException) -> None:
+        """A tool was cancelled, so nobody knows whether it has happened. It counts, where that can be kept."""
+        if run.out is not None and self._keeping.direct:
+            run.sitting.session.keep(run.out.ticket, f"{INTERRUPTED} ({in_words(error)})")
+
+    def _settle(self, run: Run, result: Any, fields: dict[str, Any]) -> Any:  # noqa: ANN401 - as above
+        session, call = run.sitting.session, run.decision.call
+        try:
+            verdict = session.settle_fields(call.id, fields)
+        except StoreError as error:
+            said = f"the tool has run, but the session cannot be kept ({why(error)})"
+            return refusal(call.id, call.name, said)
+        if type(verdict) is Ok or session.policy.observes:
+            return result
+        said = withheld(verdict)
+        with self._law.seeing(run.sitting.opened.trace):
+            refused = self._law.refusal(call, said, verdict, session.state(), "recv")
+        session.react([refused], result)
+        return replaced(result, said) if isinstance(result, ToolMessage) else refusal(call.id, call.name, said)
+
+    def _fail(self, run: Run, error: str) -> dict[str, Any]:
+        """Take a call back; what is left for the state of the graph."""
+        self._forget(run)
+        if not self._keeping.direct:
+            return self._note(run, {}, error)
+        run.sitting.session.fail(run.decision.call.id, error)
+        return {}
+
+    def doubt(self, sitting: Sitting) -> None:
+        """A turn begins while calls are out: the last one broke off, and nobody knows whether they have happened.
+
+        They stay out, whatever messages say about them, until somebody who knows has told the session.
+        """
+        if not self._keeping.direct and any(
+            isinstance(each, Out) and not each.started for each in sitting.opened.state.log
+        ):
+            sitting.session.change(lambda state, _: _doubt(state))
+
+    def answered_by_others(self, sitting: Sitting, where: Where, messages: Sequence[AnyMessage]) -> None:
+        """Settle what is out although it has been answered: somebody has answered in our place.
+
+        A call that was never begun is taken back: another middleware has refused it before it came to us. One that has
+        run counts. With a session that is kept elsewhere, what has begun there and not returned stays out.
+        """
+        session = sitting.session
+        outs = [logged for logged in session.state().log if isinstance(logged, Out)]
+        if not outs:
+            return
+        answered = {message.tool_call_id for message in messages if isinstance(message, ToolMessage)}
+        for out in outs:
+            if out.ticket not in answered or out.started:
+                continue
+            if self._sent.has_begun((where, sitting.number, out.ticket)):
+                session.keep(out.ticket, "it has run, and what it returned was thrown away by another middleware")
+            else:
+                session.take_back(out.ticket, "it was answered by somebody else before it could run")
+
+    def _forget(self, run: Run) -> None:
+        self._sent.end(run.request.runtime, (run.where, run.sitting.number, run.decision.call.id))
+
+    def _note(self, run: Run, result: dict[str, Any], error: str | None) -> dict[str, Any]:
+        kept = self._keeping.returned(run.sitting, run.where, run.decision.call.id, result, error)
+        return {self._settings.keys.returns: [kept]}
+
+    def _worth_keeping(self, run: Run, result: dict[str, Any]) -> dict[str, Any]:
+        """A result is kept until it is folded if the contract or the ledger looks at it."""
+        label = run.out.events[-1].label if run.out is not None else ""
+        if (label not in self._law.policy.results and self._settings.ledger is None) or why_not_json(
+            result
+        ) is not None:
+            return {"error": None}
+        return result
+
+
+def withheld(verdict: object) -> str:
+    """What a model is told about a result that the contract refuses."""
+    return f"the tool has run, but the contract does not let its result through: {in_words(verdict)}"
+
+
+def _same(out: Out, arguments: Mapping[str, Any]) -> bool:
+    try:
+        return out.digest == digest_of(out.events[-1].label, arguments)
+    except (TypeError, ValueError, AttributeError, RecursionError):
+        return False
+
+
+def _no(asked: ToolCall, why_not: str) -> ToolMessage:
+    return refusal(asked.id, asked.name, why_not)
+
+
+def _start(session: LawSession, ticket: str) -> bool:
+    """Whether we are the one to run a call that was reserved."""
+
+    def begin(state: State, _: Time | None) -> Change[bool]:
+        out = state.out(ticket)
+        if out is None or out.started:
+            return Change(state, (), answer=False)
+        marked = _mark(state, out, started=True)
+        return Change(marked.state, marked.notes, answer=True)
+
+    return session.change(begin)
+
+
+def _doubt(state: State) -> Change[None]:
+    outs = [each for each in state.log if isinstance(each, Out) and not each.started]
+    log = tuple([each._replace(started=True) if isinstance(each, Out) else each for each in state.log])
+    notes = tuple([Remark("call in doubt", {"call": out.ticket}) for out in outs])
+    return Change(state._replace(log=log), notes, None)
+
+
+def _mark(state: State, out: Out | None, *, started: bool) -> Change[None]:
+    there = None if out is None else state.out(out.ticket)
+    if there is None:
+        return Change(state, (), None)
+    log = tuple([there._replace(started=started) if logged is there else logged for logged in state.log])
+    what = "call started" if started else "call suspended"
+    return Change(state._replace(log=log), (Remark(what, {"call": there.ticket}),), None)

@@ -1,0 +1,65 @@
+"""What a graph's state has for us: three keys, of which callers see one and can write none.
+
+`<name>_session` holds the session, written by one node at a time. `<name>_returns` holds what became of calls that run
+side by side, each in a task of its own: they only add to it, by a reducer, and the next hook takes everything off
+again. `<name>` is a report for whoever reads the result; nobody here ever reads it.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NamedTuple, NotRequired, TypedDict, cast
+
+from langchain.agents.middleware.types import AgentState, OmitFromInput, PrivateStateAttr
+
+__all__ = ["PROTOCOL_KEYS", "TAKEN", "Keys", "ProtocolState", "make_schema"]
+
+PROTOCOL_KEYS: dict[str, Any] = {
+    "fsm_state": NotRequired[Annotated[str, OmitFromInput]],
+    "fsm_trace": NotRequired[Annotated[list[str], OmitFromInput]],
+}
+"""What a state machine shows beside that."""
+
+TAKEN: list[str | None] = [None]
+"""The update that takes everything off the list of returns."""
+
+
+class Keys(NamedTuple):
+    """The names of our keys."""
+
+    session: str
+    returns: str
+    report: str
+
+    @classmethod
+    def named(cls, name: str) -> Keys:
+        """The keys of a middleware of that name."""
+        return cls(f"{name}_session", f"{name}_returns", name)
+
+
+def add_returns(there: list[Any] | None, more: object) -> list[Any]:
+    """The reducer: what is added comes behind what is there, unless it says that everything was taken.
+
+    Whatever somebody else puts there is kept as it is: it will not have the right seal.
+    """
+    added = more if isinstance(more, list) else [more]
+    if added[:1] == TAKEN:
+        return added[1:]
+    return [*(there or []), *added]
+
+
+def make_schema(keys: Keys, more: dict[str, Any] | None = None) -> type[AgentState[Any]]:
+    """The part of a graph's state that is ours; the reducer has to stand last."""
+    fields = {
+        keys.session: NotRequired[Annotated[str, PrivateStateAttr]],
+        keys.returns: NotRequired[Annotated[list[Any], PrivateStateAttr, add_returns]],
+        keys.report: NotRequired[Annotated[dict[str, Any], OmitFromInput]],
+        **(more or {}),
+    }
+    return cast("type[AgentState[Any]]", TypedDict("AccordState", fields))  # type: ignore[operator] # made of names
+
+
+class ProtocolState(AgentState[Any]):
+    """The state of an agent whose protocol is a state machine, for whoever annotates its result."""
+
+    fsm_state: NotRequired[Annotated[str, OmitFromInput]]
+    fsm_trace: NotRequired[Annotated[list[str], OmitFromInput]]

@@ -1,0 +1,123 @@
+"""What is kept of a trace, by its configuration.
+
+Validators and fingerprint see every event while it happens. What must not be seen is known at the end only, because a
+copy may stand before what it is a copy of; so where something is redacted, events are held until then.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from accord.canonical import encode
+from accord.ledger.represent import MARK
+from accord.trace.fingerprint import Fingerprinter
+from accord.trace.importing import make_normaliser, make_redaction
+from accord.trace.redaction import Cover
+from accord.trace.sealed import unseal
+from accord.trace.validation import Validation
+
+if TYPE_CHECKING:
+    from accord.trace.config import TraceConfig, TraceStoreConfig
+    from accord.trace.events import TraceEvent
+    from accord.trace.fingerprint import TraceFingerprint
+    from accord.trace.validation import TracePlan
+    from accord.trace.violations import Violation
+
+__all__ = ["TraceKeeper", "kept_event"]
+
+
+class TraceKeeper:
+    """Takes the events of one run and gives its trace as plain values."""
+
+    def __init__(self, plan: TracePlan) -> None:
+        self.config: TraceConfig = plan.config
+        self._validation = Validation(plan)
+        self._redaction = make_redaction(self.config.store.redact)
+        fingerprint = self.config.fingerprint
+        self._printer: Fingerprinter | None = None
+        if fingerprint.enabled:
+            self._printer = Fingerprinter(make_normaliser(fingerprint.normaliser), fingerprint.algorithm)
+        self._failure = ""
+        self._held: list[TraceEvent] = []
+        self._events: list[dict[str, Any]] = []
+        self._tools: list[str] = []
+        self._count = 0
+        self.violations: list[Violation] = []
+        self.cover = Cover((), self.config.store.redact.replacement)
+        """What must not be seen; known once the trace is finished."""
+
+    def take(self, event: TraceEvent) -> None:
+        """The next event."""
+        self._count += 1
+        self._validation.feed((event,))
+        contracts = self.config.contracts
+        if event.kind == contracts.tool_results.call_start_kind:
+            tool = event.payload.get(contracts.tool_payloads.tool_key)
+            if isinstance(tool, str):
+                self._tools.append(tool)
+        if self._redaction:
+            self._held.append(event)
+        else:
+            self._keep(event, event.payload)
+
+    def _keep(self, event: TraceEvent, payload: dict[str, Any]) -> None:
+        if self._printer is not None:
+            try:
+                self._printer.add(event.seq, event.kind, payload)
+            except Exception as error:  # noqa: BLE001 - a normaliser of the user's own may do anything
+                self._printer = None
+                self._failure = f"{type(error).__name__}: {error}"
+        store = self.config.store
+        if store.mode == "full" and (store.max_events is None or len(self._events) < store.max_events):
+            self._events.append(kept_event(event, payload, store))
+
+    def finish(self) -> dict[str, Any]:
+        """The trace as it is kept: fingerprint, violations, tool sequence, and by `store` events or their digests."""
+        if self._redaction:
+            secrets: set[str] = set()
+            for event in self._held:
+                secrets |= self._redaction.secrets(event.payload)
+            self.cover = Cover(secrets, self._redaction.replacement)
+            for event in self._held:
+                self._keep(event, self._redaction.redact(event.payload, self.cover))
+            self._held = []
+        self.violations = [self._covered(violation) for violation in self._validation.finish()]
+        printed: TraceFingerprint | None = None if self._printer is None else self._printer.finish()
+        trace: dict[str, Any] = {
+            "fingerprint": None if printed is None else printed.value,
+            "violations": [violation.to_dict() for violation in self.violations],
+            "tool_sequence": self.cover.over(self._tools),
+            "event_count": self._count,
+        }
+        if self._failure:
+            trace["fingerprint_error"] = self._failure
+        store = self.config.store
+        if store.mode != "none" and printed is not None:
+            trace["event_hashes"] = printed.hashes
+        if store.mode == "full":
+            trace["events"] = self._events
+            if store.max_events is not None and self._count > len(self._events):
+                trace["events_left_out"] = self._count - len(self._events)
+        return trace
+
+    def _covered(self, violation: Violation) -> Violation:
+        if not self.cover:
+            return violation
+        detail, context = self.cover.text(violation.detail), self.cover.over(violation.context)
+        return replace(violation, detail=detail, context=context)
+
+
+def kept_event(event: TraceEvent, payload: dict[str, Any], store: TraceStoreConfig) -> dict[str, Any]:
+    """An event as it is kept."""
+    kept = event.to_dict()
+    if not store.include_payloads:
+        del kept["payload"]
+        return kept
+    kept["payload"] = unseal(payload)
+    if store.max_event_payload_bytes is not None:
+        data = encode(kept["payload"])
+        if len(data) > store.max_event_payload_bytes:
+            kept["payload"] = {MARK: "left out", "bytes": len(data), "sha256": sha256(data).hexdigest()}
+    return kept

@@ -1,0 +1,187 @@
+"""Traces read from JSON lines, in pieces of bounded size.
+
+The usual line is decoded by msgspec, many at a time. A line that it does not take is looked at again by itself: lone
+surrogates and payloads that are no objects are read as they are, and everything else is an error that names the file
+and the line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import contextmanager
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
+
+import msgspec
+
+from accord.errors import UsageError
+from accord.trace.events import TraceEvent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from accord.trace.events import RunId
+
+__all__ = [
+    "LONGEST_LINE",
+    "Line",
+    "TraceFile",
+    "decode_line",
+    "open_trace",
+    "pieces",
+    "read_lines",
+    "read_pieces",
+    "read_trace",
+]
+
+LONGEST_LINE = 1 << 26
+_PIECE = 1 << 15  # larger ones make msgspec and the garbage collector slower
+_BOM = b"\xef\xbb\xbf"
+
+TraceFile = str | os.PathLike[str] | BinaryIO
+
+
+class Line(msgspec.Struct, gc=False):
+    """An event as it stands in a line, with its payload, whatever that is."""
+
+    seq: int
+    kind: str
+    payload: Any = None
+    run_id: str | int | None = None
+    example_id: str | int | None = None
+
+
+_LINES = msgspec.json.Decoder(Line)
+_ANY = msgspec.json.Decoder()
+
+
+@contextmanager
+def open_trace(file: TraceFile) -> Iterator[tuple[BinaryIO, str]]:
+    """The bytes of a trace and the name to call it by; a file that was opened by somebody else stays open."""
+    if not isinstance(file, str | os.PathLike):
+        yield file, str(getattr(file, "name", "<trace>"))
+        return
+    try:
+        opened = Path(file).open("rb")  # noqa: SIM115 - closed below
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot read {os.fspath(file)}: {getattr(error, 'strerror', None) or error}") from None
+    with opened:
+        yield opened, os.fspath(file)
+
+
+def pieces(file: BinaryIO, name: str = "<trace>") -> Iterator[tuple[int, bytes]]:
+    """Whole lines, many at a time, each piece with the number of its first line."""
+    number, kept, size = 1, [], 0
+    first = True
+    while data := file.read(_PIECE):
+        if first:
+            data, first = data.removeprefix(_BOM), False
+        end = data.rfind(b"\n") + 1
+        if not end:
+            kept.append(data)
+            size += len(data)
+            if size > LONGEST_LINE:
+                raise UsageError(f"{name}: line {number} is longer than {LONGEST_LINE >> 20} MiB")
+            continue
+        piece = b"".join((*kept, data[:end]))
+        kept, size = [data[end:]], len(data) - end
+        yield number, piece
+        number += piece.count(b"\n")
+    if any(kept):
+        yield number, b"".join(kept)
+
+
+def read_lines(file: BinaryIO, name: str = "<trace>") -> Iterator[Line]:
+    """Every event of a trace, unchecked but for the form of its line."""
+    for lines in read_pieces(file, name):
+        yield from lines
+
+
+def read_pieces(file: BinaryIO, name: str = "<trace>") -> Iterator[Iterable[Line]]:
+    """The same, many at a time."""
+    for number, piece in pieces(file, name):
+        try:
+            lines = _LINES.decode_lines(piece)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            yield _one_by_one(piece, number, name)
+        else:
+            yield lines
+
+
+def _one_by_one(piece: bytes, number: int, name: str) -> Iterator[Line]:
+    for line in piece.split(b"\n"):
+        if line.strip():
+            try:
+                event = _LINES.decode(line)
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                event = decode_line(line, f"{name}:{number}")
+            yield event
+        number += 1
+
+
+def decode_line(line: bytes, where: str) -> Line:
+    """One event, from a line that may hold what msgspec does not take."""
+    value = decode_json(line, where)
+    if not isinstance(value, dict):
+        raise UsageError(f"{where}: expected an event, an object with `seq`, `kind` and `payload`")
+    seq, kind = value.get("seq"), value.get("kind")
+    if type(seq) is not int:
+        raise UsageError(f"{where}: `seq` is {_shown(seq)}; expected a whole number")
+    if not isinstance(kind, str):
+        raise UsageError(f"{where}: `kind` is {_shown(kind)}; expected a text")
+    return Line(seq, kind, value.get("payload"), _id(value, "run_id", where), _id(value, "example_id", where))
+
+
+def decode_json(line: bytes, where: str) -> Any:  # noqa: ANN401 - any JSON value
+    """Any JSON value, lone surrogates included, numbers that are none excluded."""
+    try:
+        return _ANY.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        pass
+    try:
+        return json.loads(line.decode("utf-8"), parse_constant=_no_number, parse_float=_finite)
+    except UnicodeDecodeError:
+        raise UsageError(f"{where}: it is not UTF-8") from None
+    except RecursionError:
+        raise UsageError(f"{where}: it is nested too deep") from None
+    except ValueError as error:
+        raise UsageError(f"{where}: it is no JSON: {error}") from None
+
+
+def read_trace(file: TraceFile) -> Iterator[TraceEvent]:
+    """The events of a trace, one by one."""
+    with open_trace(file) as (opened, name):
+        for line in read_lines(opened, name):
+            yield TraceEvent(line.seq, line.kind, _object(line, name), line.run_id, line.example_id)
+
+
+def _object(line: Line, name: str) -> dict[str, Any]:
+    if line.payload is None:
+        return {}
+    if not isinstance(line.payload, dict):
+        raise UsageError(f"{name}: the payload of event {line.seq} is no object")
+    return line.payload
+
+
+def _id(value: dict[str, Any], name: str, where: str) -> RunId:
+    found = value.get(name)
+    if found is None or type(found) in {str, int}:
+        return found
+    raise UsageError(f"{where}: `{name}` is {_shown(found)}; expected a text or a whole number")
+
+
+def _shown(value: object) -> str:
+    return "missing" if value is None else f"a `{type(value).__name__}`"
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no JSON number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not isfinite(number):
+        raise ValueError(f"{text[:40]} is out of range")
+    return number

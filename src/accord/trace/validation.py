@@ -1,0 +1,252 @@
+"""All validators in one pass over a trace of any length.
+
+Theory of operation. Each validator says which kinds of events it wants and keeps a little state per run. The loop looks
+a kind up, finds the run, and calls whoever wants the event. Violations are collected with the position of the event
+they are about, and handed out in that order.
+
+`fail_fast` gives the first violation in the order of the trace. What is found first need not come first: a call that is
+never answered is a violation at the call and is known at the end only. So after the first finding reading goes on
+while something older is open, and no longer.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from accord.trace.boundaries import GenerateBoundaries, StreamBoundaries, close_by_error
+from accord.trace.events import ERROR, TraceEvent, as_event
+from accord.trace.order import ToolOrder
+from accord.trace.order_rules import order_plan
+from accord.trace.payloads import NO_PAYLOAD, ToolPayloads
+from accord.trace.protocol import ProtocolValidator, protocol_plan
+from accord.trace.reading import Line, open_trace, read_pieces
+from accord.trace.results import ToolResults
+from accord.trace.runs import Report, Run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from accord.trace.boundaries import Handler
+    from accord.trace.config import TraceConfig
+    from accord.trace.events import RunKey
+    from accord.trace.order_rules import OrderPlan
+    from accord.trace.protocol import ProtocolPlan
+    from accord.trace.reading import TraceFile
+    from accord.trace.violations import Violation
+
+__all__ = ["TracePlan", "Validation", "compile_trace_config", "validate_file", "validate_with_config"]
+
+_Validator = GenerateBoundaries | StreamBoundaries | ToolResults | ToolPayloads | ToolOrder | ProtocolValidator
+
+
+class TracePlan:
+    """A configuration, compiled: what any number of validations share."""
+
+    def __init__(self, config: TraceConfig, base: Path | None = None) -> None:
+        self.config = config
+        contracts = config.contracts
+        self.enabled = config.enabled and contracts.enabled
+        self.protocol: ProtocolPlan | None = None
+        self.order: OrderPlan | None = None
+        if self.enabled and contracts.protocol.enabled:
+            self.protocol = protocol_plan(contracts.protocol, base)
+        if self.enabled and contracts.tool_order.enabled:
+            also = [label for _, label in self.protocol.spoken] if self.protocol else []
+            self.order = order_plan(contracts, also)
+        self._payloads = ToolPayloads(contracts.tool_payloads, contracts.tool_results, Report())  # compiles schemas
+
+    def validators(self, report: Report) -> list[_Validator]:
+        """Fresh validators for one trace."""
+        contracts = self.config.contracts
+        results, payloads = contracts.tool_results, contracts.tool_payloads
+        found: list[_Validator] = []
+        if not self.enabled:
+            return found
+        if contracts.generate_boundaries.enabled:
+            found.append(GenerateBoundaries(contracts.generate_boundaries, report))
+        if contracts.stream_boundaries.enabled:
+            found.append(StreamBoundaries(contracts.stream_boundaries, report))
+        if results.enabled:
+            found.append(ToolResults(results, payloads.tool_key, report))
+        if payloads.enabled:
+            found.append(self._payloads.with_report(report))
+        if self.order is not None:
+            kinds = results.call_start_kind, results.call_result_kind
+            found.append(ToolOrder(self.order, *kinds, payloads.tool_key, report))
+        if self.protocol is not None:
+            found.append(ProtocolValidator(self.protocol, results, payloads, report))
+        return found
+
+
+def compile_trace_config(config: TraceConfig, base: Path | None = None) -> TracePlan:
+    """A configuration, ready to validate any number of traces; contract files are looked for in `base`.
+
+    Raises `UsageError` or `ContractError` for what is wrong with it.
+    """
+    return TracePlan(config, base)
+
+
+class Validation:
+    """The validation of one trace, fed bit by bit.
+
+    Example:
+        >>> from accord.trace import TraceConfig
+        >>> validation = Validation(TraceConfig())
+        >>> validation.feed([TraceEvent(0, "tool_call_start", {"tool_name": "search"})])
+        >>> [violation.code for violation in validation.finish()]
+        ['TOOL_NO_RESULT']
+    """
+
+    def __init__(self, config: TraceConfig | TracePlan) -> None:
+        plan = config if isinstance(config, TracePlan) else compile_trace_config(config)
+        self._report = Report()
+        self._validators = plan.validators(self._report)
+        self._fail_fast = plan.config.contracts.fail_fast
+        self._handlers = self._table()
+        # A contract may ask for something to happen, so it has to hear of every run.
+        self._otherwise: tuple[Handler, ...] | None = () if plan.enabled and plan.protocol is not None else None
+        self._runs: dict[RunKey, Run] = {}
+        self._run: Run | None = None
+        self._position = 0
+        self._look_again = 0
+        self.stopped = False
+        """Whether `fail_fast` has seen enough."""
+
+    def _table(self) -> dict[str, tuple[Handler, ...]]:
+        handlers: dict[str, list[Handler]] = {}
+        for validator in self._validators:
+            for kind, found in validator.handlers().items():
+                handlers.setdefault(kind, []).extend(found)
+        streams = next((v for v in self._validators if isinstance(v, StreamBoundaries)), None)
+        generations = next((v for v in self._validators if isinstance(v, GenerateBoundaries)), None)
+        if streams is not None or generations is not None:
+            handlers.setdefault(ERROR, []).append(close_by_error(streams, generations))
+        for validator in self._validators:
+            if isinstance(validator, ToolResults):
+                handlers.setdefault(ERROR, []).append(validator.error)
+        return {kind: tuple(found) for kind, found in handlers.items()}
+
+    @property
+    def found(self) -> int:
+        """How many violations were found so far."""
+        return len(self._report.found)
+
+    def feed(self, events: Iterable[TraceEvent | Line | Mapping[str, Any]]) -> None:
+        """Look at the next events. It is in one piece because it is hot."""
+        if not self._validators or self.stopped:
+            return
+        get, otherwise, found = self._handlers.get, self._otherwise, self._report.found
+        fail_fast = self._fail_fast
+        run = self._run
+        position = self._position
+        for event in events:
+            if type(event) is not Line:
+                event = _event(event, position)  # noqa: PLW2901 - the same event
+            position += 1
+            handlers = get(event.kind, otherwise)
+            if handlers is None:
+                continue
+            if run is None or event.run_id != run.run_id or event.example_id != run.example_id:
+                run = self._find(event.run_id, event.example_id)
+            payload = event.payload
+            if type(payload) is not dict:
+                payload = self._object(run, position, event)
+            for handler in handlers:
+                handler(run, position, event.seq, payload)
+            if fail_fast and found and position >= self._look_again and self._has_seen_enough(position):
+                break
+        self._run, self._position = run, position
+
+    def finish(self) -> list[Violation]:
+        """The trace is over: all violations, in the order of the events they are about."""
+        if self._validators:
+            for run in self._runs.values() if self._runs else [self._find(None, None)]:
+                for validator in self._validators:
+                    validator.finish(run)
+        return self.violations()
+
+    def violations(self) -> list[Violation]:
+        """What was found so far, in the order of the events it is about."""
+        found = sorted(self._report.found, key=_position)
+        return [violation for _, violation in found[:1] if self._fail_fast] or [violation for _, violation in found]
+
+    def take(self) -> list[Violation]:
+        """What was found since it was last asked for, which is then forgotten; for traces without an end in sight."""
+        taken = [violation for _, violation in self._report.found]
+        self._report.found.clear()
+        return taken
+
+    def _find(self, run_id: Any, example_id: Any) -> Run:  # noqa: ANN401 - what stands there
+        key = run_id, example_id
+        run = self._runs.get(key)
+        if run is None:
+            run = self._runs[key] = Run(run_id, example_id)
+        return run
+
+    def _object(self, run: Run, position: int, event: TraceEvent | Line) -> dict[str, Any]:
+        if isinstance(event.payload, dict):
+            return event.payload
+        if event.payload is None:
+            return {}
+        what = f"the payload is a `{type(event.payload).__name__}` and no object"
+        self._report.add(run, position, "INVALID_PAYLOAD", event.seq, event.kind, what)
+        return NO_PAYLOAD
+
+    def _has_seen_enough(self, position: int) -> bool:
+        first = min(at for at, _ in self._report.found)
+        older = 0
+        for run in self._runs.values():
+            for validator in self._validators:
+                older += sum(1 for at in validator.open(run) if at < first)
+        self.stopped = not older
+        self._look_again = position + older + 16  # so that looking costs no more than reading
+        return self.stopped
+
+
+def _position(found: tuple[int, Violation]) -> int:
+    return found[0]
+
+
+def _event(value: Any, place: int) -> TraceEvent | Line:  # noqa: ANN401 - whatever the caller has
+    """An event from a mapping, without a copy of its payload."""
+    if isinstance(value, TraceEvent | Line):
+        return value
+    if type(value) is dict and type(value.get("seq", place)) is int and value.get("kind"):
+        run_id, example_id = value.get("run_id"), value.get("example_id")
+        if type(run_id) in _IDS and type(example_id) in _IDS and isinstance(value["kind"], str):
+            return Line(value.get("seq", place), value["kind"], value.get("payload"), run_id, example_id)
+    return as_event(value, place)
+
+
+_IDS = frozenset({str, int, type(None)})
+
+
+def validate_with_config(
+    events: Iterable[TraceEvent | Line | Mapping[str, Any]], config: TraceConfig | TracePlan
+) -> list[Violation]:
+    """All violations of a configuration in a trace, in the order of the events they are about.
+
+    The events are read once, in order, and not changed. Several runs may stand in one trace; each is judged by itself.
+    With `fail_fast` there is at most one violation, the first.
+
+    Example:
+        >>> from accord.trace import TraceConfig
+        >>> events = [TraceEvent(0, "stream_chunk", {"chunk": "x", "chunk_index": 0})]
+        >>> print(*validate_with_config(events, TraceConfig()))
+        STREAM_CHUNK_BEFORE_START at event 0: a chunk of the stream, which has not begun
+    """
+    validation = Validation(config)
+    validation.feed(events)
+    return validation.finish()
+
+
+def validate_file(file: TraceFile, config: TraceConfig | TracePlan) -> list[Violation]:
+    """As `validate_with_config`, for the events in a file of JSON lines, in bounded memory."""
+    validation = Validation(config)
+    with open_trace(file) as (opened, name):
+        for lines in read_pieces(opened, name):
+            validation.feed(lines)
+            if validation.stopped:
+                break
+    return validation.finish()

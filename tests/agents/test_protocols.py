@@ -1,0 +1,323 @@
+"""State machines from Python: their tables, guards, actions, traces, and what is refused when they are made."""
+
+from __future__ import annotations
+
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+
+from accord import CorruptSessionError, Ledger, MemorySink, Monitor, UsageError
+from accord.langchain import (
+    CheckpointedProtocolMiddleware,
+    ProtocolEnforcerMiddleware,
+    ProtocolFSM,
+    ProtocolMonitor,
+    ProtocolViolationError,
+    Transition,
+    ref,
+)
+from tests.agents.protocols import machine
+from tests.agents.scripted import Recorder, agent_of, asked, call, config, say, told
+
+
+@pytest.fixture
+def recorder():
+    return Recorder()
+
+
+def event(source, label, target, phase="recv", **more):
+    return Transition(source=source, event_label=label, phase=phase, target=target, **more)
+
+
+# -- making them -------------------------------------------------------------------------------------------------------
+
+
+def test_a_machine_compiles_to_the_tables_of_the_contract_that_says_the_same(recorder):
+    import accord
+
+    assert machine(recorder).compiled.contract == accord.compile("!search.?search.!book.?book.end")
+    assert machine(recorder, gated=True).compiled.contract == accord.compile(
+        "!search.?search.?Approval by human.!book.?book.end"
+    )
+
+
+def test_the_order_in_which_it_was_put_together_does_not_matter(recorder):
+    forth = machine(recorder)
+    back = ProtocolFSM(initial="idle")
+    for transition in reversed(forth.transitions):
+        back.add_transition(transition)
+    back.mark_terminal("done")
+    assert back.compiled.contract == forth.compiled.contract
+
+
+def test_a_machine_is_not_unfolded():
+    """A chain of choices that meet again: as many states as were named, not one for every way."""
+    fsm = ProtocolFSM(initial="s0")
+    for n in range(2000):
+        for label in ("left", "right"):
+            fsm.transitions += (event(f"s{n}", label, f"s{n + 1}"),)
+    fsm.mark_terminal("s2000")
+    assert len(fsm.compiled.contract.machine().states) == 2001
+    monitor = ProtocolMonitor(fsm)
+    assert all(monitor.transition_event("left" if n % 3 else "right", "recv") for n in range(2000))
+    assert monitor.is_complete
+
+
+def test_a_compiled_machine_runs_in_a_monitor_of_ours_and_can_be_pickled(recorder):
+    contract = machine(recorder).compiled.contract
+    monitor = Monitor(pickle.loads(pickle.dumps(contract)))  # noqa: S301 - our own
+    assert repr(monitor.send("search")) == "Ok()"
+    with pytest.raises(UsageError, match="has no text"):
+        contract.to_json()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"source": ""}, {"target": None}, {"phase": "sent"}, {"event_label": None}, {"event_label": 3},
+        {"tool": ref(print)}, {"event_label": None, "tool": print}, {"interrupt": True, "phase": "send"},
+        {"interrupt": True, "event_label": None, "tool": ref(print)}, {"guard": 3}, {"action": "x"},
+        {"match_structured_response": 3}, {"match_structured_response": int, "interrupt": True},
+        {"match_structured_response": int, "event_label": None, "tool": ref(print)},
+    ],
+)  # fmt: skip
+def test_transitions_that_are_none(wrong):
+    right = {"source": "a", "event_label": "x", "phase": "recv", "target": "b"}
+    with pytest.raises(UsageError):
+        Transition(**{**right, **wrong})
+
+
+def test_machines_that_are_none(recorder):
+    with pytest.raises(UsageError, match="initial state"):
+        ProtocolFSM(initial="")
+    fsm = ProtocolFSM(initial="a").add_transition(event("a", "x", "b"))
+    with pytest.raises(UsageError, match="could never be made"):
+        fsm.add_transition(event("a", "x", "c"))
+    with pytest.raises(UsageError, match="there is no state 'z'; there is a, b"):
+        fsm.mark_terminal("z")
+    with pytest.raises(UsageError, match="`Transition` was expected"):
+        fsm.add_transition("x")
+    with pytest.raises(UsageError, match="takes a tool"):
+        ref(3)
+    with pytest.raises(UsageError, match="no name"):
+        ref(partial(print))
+    assert fsm.compiled
+    with pytest.raises(UsageError, match="in use already"):
+        fsm.add_transition(event("b", "x", "c"))
+    with pytest.raises(UsageError, match="speaks of the tool `book`"):
+        CheckpointedProtocolMiddleware(fsm=machine(recorder), tool_refs=[])
+    with pytest.raises(UsageError, match="`tool_refs` are references"):
+        CheckpointedProtocolMiddleware(fsm=machine(recorder), tool_refs=recorder.tools)
+    for wrong in (CheckpointedProtocolMiddleware, ProtocolEnforcerMiddleware, ProtocolMonitor):
+        with pytest.raises(UsageError, match="was expected"):
+            wrong("idle")
+    with pytest.raises(UsageError, match="on_violation"):
+        ProtocolMonitor(fsm, on_violation=3)
+
+
+# -- monitors ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_monitor_of_ones_own(recorder):
+    search, book = ref(recorder.tools[0]), ref(recorder.tools[1])
+    violations = []
+    monitor = ProtocolMonitor(machine(recorder), violations.append)
+    assert not monitor.transition(book, "send", {"why": "impatience"})
+    assert monitor.state == "idle"
+    assert monitor.transition(search, "send")
+    assert monitor.transition(search, "recv")
+    assert not monitor.transition_event("Approval", "recv")
+    assert (monitor.current_state, monitor.trace) == ("found", ["send:search", "recv:search"])
+    assert [(v.event, v.current_state, v.expected) for v in violations] == [
+        ("send:book", "idle", ["send:search"]), ("recv:Approval", "found", ["send:book"]),
+    ]  # fmt: skip
+    assert violations[1].trace == ["send:search", "recv:search"]
+    assert (violations[0].tool_ref, violations[1].event_label) == (book, "Approval")
+    monitor.reset()
+    assert (monitor.state, monitor.trace, monitor.is_complete) == ("idle", [], False)
+    with pytest.raises(UsageError):
+        monitor.transition("search", "send")
+    with pytest.raises(UsageError):
+        monitor.transition_event("x", "sideways")
+
+
+def test_a_monitor_that_raises(recorder):
+    monitor = ProtocolMonitor(machine(recorder), "raise")
+    with pytest.raises(ProtocolViolationError) as raised:
+        monitor.transition_event("Approval", "recv")
+    assert raised.value.violation.event == "recv:Approval"
+
+
+def test_of_many_threads_one_makes_the_step(recorder):
+    monitor = ProtocolMonitor(machine(recorder))
+    search = ref(recorder.tools[0])
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda _: monitor.transition(search, "send"), range(64)))
+    assert made.count(True) == 1
+    assert monitor.trace == ["send:search"]
+
+
+# -- guards and actions ------------------------------------------------------------------------------------------------
+
+
+def test_of_several_transitions_the_first_whose_guard_holds_is_made():
+    fsm = (
+        ProtocolFSM(initial="a")
+        .add_transition(event("a", "go", "small", guard=lambda c: c.metadata["n"] < 10))
+        .add_transition(event("a", "go", "middle", guard=lambda c: c.metadata["n"] < 100))
+        .add_transition(event("a", "go", "large"))
+    )
+    for n, state in ((5, "small"), (50, "middle"), (500, "large")):
+        monitor = ProtocolMonitor(fsm)
+        assert monitor.transition_event("go", "recv", {"n": n})
+        assert (monitor.state, monitor.trace) == (state, ["recv:go"])
+
+
+@pytest.mark.parametrize("answer", [False, None, 1, "yes"])
+def test_a_guard_that_does_not_say_true_disables_its_transition(answer):
+    fsm = ProtocolFSM(initial="a").add_transition(event("a", "go", "b", guard=lambda _: answer))
+    violations = []
+    assert not ProtocolMonitor(fsm, violations.append).transition_event("go", "recv")
+    assert "no guard of it holds" in violations[0].message
+
+
+def test_guards_and_actions_of_tools(recorder):
+    search, book = ref(recorder.tools[0]), ref(recorder.tools[1])
+    seen = []
+    act = seen.append
+
+    def cheap(context):
+        return context.metadata["args"].get("amount", 0) < 100 and context.trace[:1] == ["send:search"]
+
+    fsm = (
+        ProtocolFSM(initial="idle")
+        .add_transition(Transition(source="idle", tool=search, phase="send", target="searching", action=act))
+        .add_transition(Transition(source="searching", tool=search, phase="recv", target="found", action=act))
+        .add_transition(Transition(source="found", tool=book, phase="send", target="booking", guard=cheap))
+        .add_transition(Transition(source="booking", tool=book, phase="recv", target="done", action=act))
+        .mark_terminal("done")
+    )  # fmt: skip
+    middleware = CheckpointedProtocolMiddleware(fsm=fsm, tool_refs=[search, book]).middleware
+    script = [say(call("search", "a", city="Oslo")), say(call("book", "b", amount=300)), say(call("book", "c")), "done"]
+    agent, _ = agent_of(script, middleware, recorder)
+    result = agent.invoke(asked(), config())
+    assert recorder.ran == [("search", "Oslo"), ("book", "AZ1", 10)]
+    assert "no guard of it holds" in told(result)[1]
+    assert [(c.event, c.current_state) for c in seen] == [
+        ("send:search", "idle"), ("recv:search", "searching"), ("recv:book", "booking"),
+    ]  # fmt: skip
+    assert seen[0].metadata == {"args": {"city": "Oslo"}, "tool_call_id": "a"}
+    assert seen[1].metadata["result"]["text"] == "flights to Oslo"
+
+
+def test_an_action_that_fails_keeps_the_transition_from_being_made(recorder):
+    def fail(context):
+        raise OSError("the audit log is full")
+
+    search = recorder.tools[0]
+    fsm = ProtocolFSM(initial="idle").add_transition(
+        Transition(source="idle", tool=ref(search), phase="send", target="searching", action=fail)
+    )
+    middleware = CheckpointedProtocolMiddleware(fsm=fsm, tool_refs=[ref(search)]).middleware
+    agent, _ = agent_of([say(call("search", "a")), "done"], middleware, recorder)
+    result = agent.invoke(asked(), config())
+    assert recorder.ran == []
+    assert result["fsm_state"] == "idle"
+    assert "the audit log is full" in told(result)[0]
+
+
+def test_actions_are_called_once_although_a_hook_runs_again(recorder):
+    search = ref(recorder.tools[0])
+    seen = []
+    fsm = (
+        ProtocolFSM(initial="idle")
+        .add_transition(Transition(source="idle", tool=search, phase="send", target="searching"))
+        .add_transition(Transition(source="searching", tool=search, phase="recv", target="asked", action=seen.append))
+        .add_transition(event("asked", "Yes", "done", interrupt=True, action=seen.append))
+        .mark_terminal("done")
+    )  # fmt: skip
+    middleware = CheckpointedProtocolMiddleware(fsm=fsm, tool_refs=[search]).middleware
+    agent, _ = agent_of([say(call("search", "a")), "done"], middleware, recorder)
+    agent.invoke(asked(), config())
+    agent.invoke(Command(resume="no"), config())
+    agent.invoke(Command(resume={"event_label": "Yes", "payload": {"note": "fine"}}), config())
+    assert [context.event for context in seen] == ["recv:search", "recv:Yes"]
+    assert seen[1].metadata == {"note": "fine"}
+
+
+# -- in agents ---------------------------------------------------------------------------------------------------------
+
+
+def test_tools_that_are_not_watched_pass(recorder):
+    search = recorder.tools[0]
+    fsm = ProtocolFSM(initial="idle").add_transition(
+        Transition(source="idle", tool=ref(search), phase="send", target="done")
+    )
+    middleware = CheckpointedProtocolMiddleware(fsm=fsm.mark_terminal("done"), tool_refs=[ref(search)]).middleware
+    agent, model = agent_of([say(call("book", "b"), call("search", "a")), "done"], middleware, recorder)
+    result = agent.invoke(asked(), config())
+    assert sorted(recorder.names) == ["book", "search"]
+    assert result["fsm_trace"] == ["send:search"]
+    assert model.shown[1] == ["book", "fail"]
+
+
+def test_what_is_taken_back_leaves_the_trace(recorder):
+    fail, search = recorder.tools[2], recorder.tools[0]
+    fsm = (
+        ProtocolFSM(initial="idle")
+        .add_transition(Transition(source="idle", tool=ref(fail), phase="send", target="failing"))
+        .add_transition(Transition(source="idle", tool=ref(search), phase="send", target="done"))
+        .mark_terminal("done")
+    )
+    middleware = CheckpointedProtocolMiddleware(fsm=fsm, tool_refs=[ref(fail), ref(search)]).middleware
+    agent, _ = agent_of([say(call("fail", "f")), say(call("search", "a")), "done"], middleware, recorder)
+    result = agent.invoke(asked(), config())
+    assert (result["fsm_state"], result["fsm_trace"]) == ("done", ["send:search"])
+
+
+def test_a_result_for_which_there_is_no_transition_is_withheld(recorder):
+    search = recorder.tools[0]
+    violations = []
+    fsm = (
+        ProtocolFSM(initial="idle")
+        .add_transition(Transition(source="idle", tool=ref(search), phase="send", target="searching"))
+        .add_transition(Transition(source="other", tool=ref(search), phase="recv", target="found"))
+        .add_transition(event("searching", "Cancel", "other"))
+    )
+    middleware = CheckpointedProtocolMiddleware(
+        fsm=fsm, tool_refs=[ref(search)], on_violation=violations.append
+    ).middleware
+    agent, _ = agent_of([say(call("search", "a")), "done"], middleware, recorder)
+    result = agent.invoke(asked(), config())
+    assert told(result)[0].startswith("error: the tool has run, but")
+    assert [(v.event, v.phase, v.current_state) for v in violations] == [("recv:search", "recv", "searching")]
+
+
+def test_a_forged_session_of_a_machine_blocks(recorder):
+    middleware = CheckpointedProtocolMiddleware(
+        fsm=machine(recorder), tool_refs=[ref(each) for each in recorder.tools], secret=b"s"
+    ).middleware
+    agent, _ = agent_of([say(call("search", "a")), "hm", "hm"], middleware, recorder, checkpointer=InMemorySaver())
+    agent.invoke(asked(), config())
+    agent.update_state(
+        config(), {"fsm_session": "forged", "fsm_state": "done"}, as_node="CheckpointedProtocolMiddleware.after_agent"
+    )
+    with pytest.raises(CorruptSessionError):
+        agent.invoke(asked(), config())
+
+
+def test_the_ledger_of_a_machine(recorder):
+    ledger = Ledger(MemorySink())
+    middleware = CheckpointedProtocolMiddleware(
+        fsm=machine(recorder), tool_refs=[ref(each) for each in recorder.tools], ledger=ledger
+    ).middleware
+    agent, _ = agent_of(
+        [say(call("book", "x"), call("search", "a")), say(call("book", "b")), "done"], middleware, recorder
+    )
+    agent.invoke(asked(), config())
+    assert ledger.verify().ok
+    assert len(ledger) == 6

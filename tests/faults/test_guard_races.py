@@ -1,0 +1,169 @@
+"""Many threads and cancelled tasks at one session under guard: what is allowed once happens once; nothing is left."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from random import Random
+
+import pytest
+
+from accord import Guard, MemoryStore, Monitor, ProtocolViolationError, SQLiteStore, ToolCall, compile
+from tests.racing import all_at_once, frantic_switching
+
+THREADS = 64
+
+
+@pytest.fixture(name="kept", params=["no store", "memory store", "sqlite"])
+def _kept(request, tmp_path):
+    if request.param == "no store":
+        yield dict
+    elif request.param == "memory store":
+        yield lambda: {"store": MemoryStore(), "key": "s1"}
+    else:
+        stores = []
+
+        def open_one():
+            stores.append(SQLiteStore(tmp_path / f"{len(stores)}.db", fsync="never", timeout=60))
+            return {"store": stores[-1], "key": "s1"}
+
+        yield open_one
+        for store in stores:
+            store.close()
+
+
+def noting(notes):
+    """A tool that notes what it is given."""
+    return lambda n: notes.append(n) or n
+
+
+def walked(text):
+    """The contract after another session has been everywhere, so that the short way is known."""
+    contract = compile(text)
+    monitor = Monitor(contract, mode="refuse")
+    for label in "aabab":
+        monitor.send(label)
+    return contract
+
+
+def test_one_payment_among_threads_that_share_a_session(kept, soak, health):
+    rounds = 50 if soak else 2
+    for _ in range(rounds):
+        paid = []
+        guard = Guard("!pay.end", tools={"pay": noting(paid)}, patience=9999, **kept())
+        # Half of them ask under ids that others use too.
+        outcomes = all_at_once(
+            lambda n, guard=guard: guard.run([ToolCall("pay", {"n": n % 8}, f"c{n % 8}" if n % 2 else "")])[0].ok,
+            THREADS,
+        )
+        assert outcomes.count(True) == len(paid) == 1, outcomes
+        assert (guard.out(), guard.status) == ([], "complete")
+    health(f"guard: {rounds} rounds of {THREADS} threads at one payment")
+
+
+def test_functions_in_the_lane_take_turns(soak):
+    """`b` rests on `a` and `a` on `b`, so they alternate, whoever calls them and whichever way they go."""
+    contract = walked("rec L.!a.!b.L")
+    for number in range(30 if soak else 3):
+        ran = []
+        guard = Guard(contract, patience=10**9)
+        tools = {name: guard.tool(name=name)(noting(ran)) for name in "ab"}
+
+        def work(thread, tools=tools, number=number):
+            dice = Random(f"{number} {thread}")
+            for _ in range(30):
+                name = dice.choice("ab")
+                with suppress(ProtocolViolationError):
+                    tools[name](name)
+
+        with frantic_switching():
+            outcomes = all_at_once(work, 16)
+        assert set(outcomes) == {None}, outcomes
+        assert len(ran) > 20
+        assert "".join(ran) == ("ab" * len(ran))[: len(ran)]
+        assert guard.out() == []
+        assert guard.allowed() == ["!b" if len(ran) % 2 else "!a"]
+
+
+@pytest.mark.parametrize("outcome", [ValueError, KeyboardInterrupt])
+def test_functions_that_fail_in_the_lane_leave_nothing_behind(outcome):
+    contract = walked("rec L.!{a.L, b.end}")
+    guard = Guard(contract, patience=10**9)
+    ended = []
+
+    @guard.tool
+    def a(fails):
+        if fails:
+            raise outcome
+        ended.append(1)
+
+    def work(thread):
+        dice = Random(thread)
+        for _ in range(30):
+            with suppress(outcome, ProtocolViolationError):
+                a(dice.random() < 0.5)
+
+    with frantic_switching():
+        outcomes = all_at_once(work, 16)
+    assert set(outcomes) == {None}, outcomes
+    assert ended
+    assert guard.out() == []
+
+
+# -- cancelled at random points ----------------------------------------------------------------------------------------
+
+
+class Round:
+    """One batch that is cancelled somewhere."""
+
+    def __init__(self, number):
+        self.dice = Random(f"cancel {number}")
+        self.begun, self.failed = set(), set()
+        self.cancelled = False
+
+    def tool(self, name):
+        async def work():
+            self.begun.add(name)
+            for _ in range(self.dice.randint(0, 4)):
+                await asyncio.sleep(0)
+            if self.dice.random() < 0.2:
+                self.failed.add(name)
+                raise ValueError("busy")
+
+        return work
+
+    async def run(self, guard):
+        """The names of what was asked for."""
+        names = self.dice.sample("abcd", self.dice.randint(1, 4))
+        task = asyncio.create_task(guard.arun([ToolCall(name, {}, name) for name in names]))
+        for _ in range(self.dice.choice((1, 1, 1, 2))):  # now and then twice
+            for _ in range(self.dice.randint(0, 12)):
+                await asyncio.sleep(0 if guard.key is None else 0.0003)
+            task.cancel()
+        try:
+            await task
+        except asyncio.CancelledError:
+            self.cancelled = True
+        return names
+
+
+def test_cancelled_at_random_points_what_had_begun_counts_and_the_rest_does_not(kept, soak, health):
+    rounds = 2_000 if soak else 60
+    seen = {"begun": 0, "not begun": 0, "failed": 0, "cancelled": 0}
+    contract = compile("rec L.(!a.end | !b.!c.end | !d.end).!again.L")
+    for number in range(rounds):
+        this = Round(number)
+        keeps = this.dice.random() < 0.5
+        tools = {name: this.tool(name) for name in "abcd"}
+        guard = Guard(contract, tools=tools, patience=999, failed="keep" if keeps else "release", **kept())
+        names = asyncio.run(this.run(guard))
+        assert guard.out() == [], "nothing stays reserved"
+        for name in names:
+            (again,) = guard.reserve([ToolCall(name, {}, name)])
+            counts = "has run already" in again.message
+            assert counts == (name in this.begun and (keeps or name not in this.failed)), (name, vars(this), again)
+            seen["begun" if name in this.begun else "not begun"] += 1
+        seen["failed"] += len(this.failed)
+        seen["cancelled"] += this.cancelled
+    assert min(seen.values()) > rounds * 0.1, seen
+    health(f"guard: {rounds:,} batches cancelled at random points, {seen}")
