@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 import traceback
 from itertools import count
@@ -139,6 +140,33 @@ def test_a_session_that_everybody_wants(cache):
         all_at_once(work, 32)
         assert answers == [Ok()] * 800
         assert store.verify("s1").entries == 801
+
+
+def test_a_fork_while_a_thread_holds_a_lock_of_the_driver(cache):
+    """That thread is not in the child, so it would never let go."""
+    with cache.open() as store:
+        session = StoredSession(store, ONCE, "s1")
+        session.send("note")
+        inside, over = threading.Event(), threading.Event()
+
+        def hold():
+            with store._client.connection_pool._lock:
+                inside.set()
+                over.wait(60)
+
+        thread = threading.Thread(target=hold)
+        thread.start()
+        inside.wait(60)
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+            os._exit(0 if session.send("pay") == Ok() else 1)
+        try:
+            assert os.waitpid(child, 0)[1] == 0
+        finally:
+            over.set()
+            thread.join()
+        assert isinstance(session.send("pay"), Violation)
 
 
 # -- both --------------------------------------------------------------------------------------------------------------

@@ -87,19 +87,9 @@ class RedisStore(Store, Forking):
         self._tries = tries
         self._closed = False
         self._losing = Lock()
-        never = self._driver.retry.Retry(self._driver.backoff.NoBackoff(), 0)
-        try:
-            self._client: Any = self._driver.Redis.from_url(
-                url,
-                socket_timeout=timeout,
-                socket_connect_timeout=timeout,
-                # What was sent twice may be done twice. A driver that tries again by itself would not tell us.
-                retry=never,
-            )
-        except ValueError:
-            # Not a word of why: it may quote the password.
-            said = "`redis://USER:PASSWORD@HOST:PORT/NUMBER`, where special characters of a password are written as %XX"
-            raise UsageError(f"this is no address of a Redis; one is {said}") from None
+        self._url, self._timeout = url, timeout
+        self._client = self._make_client()
+        self._inherited: Any = None
         try:
             with self._told():
                 self._check_server()
@@ -110,8 +100,24 @@ class RedisStore(Store, Forking):
         self.watch_forks()
 
     def after_fork_there(self) -> None:
-        """The driver sees to its connections itself. Whoever held the lock is not in this process."""
+        """Begin with a lock that nobody holds, and with a client of our own: the driver's has such locks too."""
         self._losing = Lock()
+        self._inherited, self._client = (self._inherited, self._client), self._make_client()
+
+    def _make_client(self) -> Any:  # noqa: ANN401 - what the driver gives
+        never = self._driver.retry.Retry(self._driver.backoff.NoBackoff(), 0)
+        try:
+            return self._driver.Redis.from_url(
+                self._url,
+                socket_timeout=self._timeout,
+                socket_connect_timeout=self._timeout,
+                # What was sent twice may be done twice. A driver that tries again by itself would not tell us.
+                retry=never,
+            )
+        except ValueError:
+            # Not a word of why: it may quote the password.
+            said = "`redis://USER:PASSWORD@HOST:PORT/NUMBER`, where special characters of a password are written as %XX"
+            raise UsageError(f"this is no address of a Redis; one is {said}") from None
 
     # -- what a kind of store does -------------------------------------------------------------------------------------
 

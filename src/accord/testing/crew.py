@@ -19,7 +19,7 @@ from functools import cache
 from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 __all__ = ["Writer"]
 
@@ -54,11 +54,9 @@ class Writer:
         self.input = open(in_here, "wb", buffering=0)  # noqa: SIM115, PTH123 - closed by `wait`
         self.output = open(out_here, "rb")  # noqa: SIM115, PTH123
         self.errors = open(err_here, "rb")  # noqa: SIM115, PTH123
-        nursery = _nursery(os.getpid())
-        socket.send_fds(nursery, [f"{task}\n".encode()], [in_, out, err])
+        self.pid = _nursery(os.getpid()).ask(task, [in_, out, err])
         for descriptor in (in_, out, err):
             os.close(descriptor)
-        self.pid = int(_line(nursery))
 
     def go(self) -> None:
         """Let a writer begin that waits for the others."""
@@ -84,33 +82,39 @@ class Writer:
     def _code(self) -> int:
         if self._process is not None:
             return self._process.wait()
-        nursery = _nursery(os.getpid())
-        nursery.sendall(f"{self.pid}\n".encode())
-        return int(_line(nursery))
+        return _nursery(os.getpid()).ask(str(self.pid))
+
+
+class _Nursery:
+    """The process that forks writers; it ends when nobody can ask it any more."""
+
+    def __init__(self) -> None:
+        self._socket, there = socket.socketpair()
+        self._socket.settimeout(_PATIENCE)
+        self._asking = threading.Lock()
+        command = [sys.executable, "-m", _MODULE, "--nursery", str(there.fileno())]
+        self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[there.fileno()])
+        there.close()
+        atexit.register(self._leave)
+
+    def ask(self, words: str, descriptors: Sequence[int] = ()) -> int:
+        """Its answer, a number."""
+        said = b""
+        with self._asking:
+            socket.send_fds(self._socket, [f"{words}\n".encode()], descriptors)
+            while not said.endswith(b"\n"):
+                more = self._socket.recv(100)
+                assert more, "the process that forks writers is gone"
+                said += more
+        return int(said)
+
+    def _leave(self) -> None:
+        self._socket.close()
+        self._process.terminate()
+        self._process.wait(_PATIENCE)
 
 
 @cache
-def _nursery(_: int) -> socket.socket:
-    """The way to the process that forks writers, one for each process that asks; it ends when nobody can any more."""
-    here, there = socket.socketpair()
-    here.settimeout(_PATIENCE)
-    command = [sys.executable, "-m", _MODULE, "--nursery", str(there.fileno())]
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[there.fileno()])
-    there.close()
-    atexit.register(_leave, here, process)
-    return here
-
-
-def _leave(nursery: socket.socket, process: subprocess.Popen[bytes]) -> None:
-    nursery.close()
-    process.terminate()
-    process.wait(_PATIENCE)
-
-
-def _line(nursery: socket.socket) -> str:
-    said = b""
-    while not said.endswith(b"\n"):
-        more = nursery.recv(100)
-        assert more, "the process that forks writers is gone"
-        said += more
-    return said.decode()
+def _nursery(_: int) -> _Nursery:
+    """One for each process that asks."""
+    return _Nursery()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import traceback
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["ForkTests"]
 
 _THREADS = 8
+_PATIENCE = 100
 
 
 class Child:
@@ -35,6 +37,7 @@ class Child:
         self._here, self._say = here, told
         self.process = os.fork()
         if self.process == 0:
+            signal.alarm(_PATIENCE)  # a child that is stuck ends, and its parent is not
             try:
                 work(self)
             except BaseException:  # noqa: BLE001 - told to the parent
