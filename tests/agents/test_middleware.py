@@ -484,3 +484,9 @@ def test_beside_the_human_in_the_loop_of_langchain(recorder, first):
         elif first:
             assert ("book", "AZ1", 99) not in recorder.ran
         assert result["accord"]["out"] == []
+
+
+@pytest.mark.parametrize("labels", [{"book": ""}, {"book": 3}, {3: "book"}])
+def test_labels_are_checked_as_a_guard_checks_them(labels):
+    with pytest.raises(UsageError, match="labels"):
+        AccordMiddleware("!book.end", labels=labels)

@@ -7,18 +7,15 @@ machines that were put together in Python.
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from accord.integrations.guard import reserving
 from accord.integrations.guard.decisions import Change, Decision
-from accord.integrations.guard.policy import Policy, gates_of, listens_for
 from accord.integrations.guard.visible import may_be_called
 from accord.integrations.guard.worlds import worlds
-from accord.language.labels import normalise
 from accord.machine.standing import OpenStanding
 from accord.monitor.events import make_event
 from accord.monitor.step import is_over
-from accord.monitor.verdicts import OK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,48 +25,16 @@ if TYPE_CHECKING:
     from accord.integrations.batch import Claim
     from accord.integrations.exchange import ToolCall
     from accord.integrations.guard.decisions import Noted, Remark
-    from accord.integrations.guard.policy import Escalation
+    from accord.integrations.guard.policy import Policy
     from accord.integrations.guard.state import State
     from accord.langchain.homes import Opened
     from accord.machine.clocks import Time
-    from accord.machine.contract import Contract
     from accord.monitor import Verdict
     from accord.monitor.step import Situation
 
-__all__ = ["Law", "Options", "Trace", "finished", "make_policy", "people_steps"]
+__all__ = ["Law", "Trace", "finished", "people_steps"]
 
 Trace = tuple[tuple[str, str | None], ...]
-
-
-class Options(NamedTuple):
-    """How a guard is set, by the names that `Guard` has for it."""
-
-    labels: Mapping[str, str]
-    failed: Literal["release", "keep"]
-    patience: int
-    escalate: Escalation
-    review_lasts: Time | None
-    observes: bool
-
-
-def make_policy(contract: Contract, protocol: str | None, options: Options) -> Policy:
-    """The policy of a contract under a guard."""
-    stages = contract.stages(protocol)
-    names = dict(options.labels)
-    return Policy(
-        contract=contract,
-        protocol=stages.name,
-        label=lambda name: normalise(names.get(name, name)),
-        unfit=lambda _name, _arguments: None,  # the tool itself says so, and its call is taken back
-        results=listens_for(contract, protocol),
-        gates=gates_of(contract, protocol),
-        patience=options.patience,
-        escalate=options.escalate,
-        keep_failed=options.failed == "keep",
-        review_lasts=options.review_lasts,
-        observes=options.observes,
-        is_timed=stages.is_timed,
-    )
 
 
 class Law:
@@ -120,12 +85,7 @@ class Law:
         meta: dict[str, object] | None = None,
     ) -> Change[Verdict]:
         """Something happens that is no call of a tool."""
-        passed = reserving.pass_time(self.policy, state, at)
-        if passed.answer is not OK:
-            return passed
-        event = make_event(direction, label, payload, None, by, at)
-        happened = reserving.happen(passed.state, event, meta)
-        return Change(happened.state, (*passed.notes, *happened.notes), happened.answer)
+        return reserving.happen_then(self.policy, state, make_event(direction, label, payload, None, by, at), meta)
 
     def gate(self, state: State) -> tuple[str, ...]:
         """The steps of people without which the session cannot go on; none if there is another way."""

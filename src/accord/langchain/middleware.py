@@ -6,22 +6,22 @@ import time
 from typing import TYPE_CHECKING, Literal
 
 from accord.errors import UsageError
-from accord.integrations.guard.observing import Observer
+from accord.integrations.guard.options import Options, check_observers, duration, make_policy
 from accord.langchain.hooks import GuardingMiddleware, Manner
-from accord.langchain.law import Law, Options, make_policy
+from accord.langchain.law import Law
 from accord.langchain.schema import Keys
 from accord.langchain.sessions import CheckpointKeeping, Settings
 from accord.langchain.stored import StoreKeeping
 from accord.ledger.entries import check_key
 from accord.ledger.ledger import Ledger
 from accord.machine.contract import Contract, compile_contract
-from accord.monitor.events import make_time
 from accord.stores.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from accord.integrations.guard.observing import Observer
     from accord.integrations.guard.policy import Escalation
     from accord.integrations.guard.session import OnViolation
     from accord.langchain.hooks import EarlyEnd
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from accord.machine.clocks import Time
 
 __all__ = ["AccordMiddleware"]
-
-_POLICIES = ("block", "raise", "observe")
 
 
 class AccordMiddleware(GuardingMiddleware):
@@ -83,21 +81,20 @@ class AccordMiddleware(GuardingMiddleware):
         if not isinstance(contract, Contract):
             contract = compile_contract(contract)
         manner = Manner(reviewer=reviewer, hide=hide, early_end=early_end, tool_errors=tool_errors, durable=durable)
-        _check(on_violation, failed, patience, escalate, gates, observers)
+        if gates not in {"call", "session"}:
+            raise UsageError(f"`gates` is `call` or `session`, got {gates!r}")
         _check_keeping(secret, ledger, store, key, expires_after)
-        options = Options(
-            labels or {}, failed, patience, escalate, _seconds(review_lasts), observes=on_violation == "observe"
-        )
-        law = Law(make_policy(contract, protocol, options), lagging=gates == "session")
+        options = Options(on_violation, labels or {}, failed, patience, escalate, review_lasts)
+        law = Law(make_policy(contract, protocol, options, _whatever_fits), lagging=gates == "session")
         told_time = law.policy.is_timed or review_lasts is not None or ledger is not None or store is not None
         if clock is None and told_time:
             clock = time.time
-        settings = Settings(_keys(name), secret, ledger, clock, on_violation, tuple(observers))
+        settings = Settings(_keys(name), secret, ledger, clock, on_violation, tuple(check_observers(observers)))
         keeping: Keeping
         if store is None:
             keeping = CheckpointKeeping(law, settings)
         else:
-            keeping = StoreKeeping(law, settings, store, key, _seconds(expires_after))
+            keeping = StoreKeeping(law, settings, store, key, duration("expires_after", expires_after))
         called = "AccordMiddleware" if name == "accord" else f"AccordMiddleware.{name}"
         super().__init__(called, law, keeping, settings, manner)
 
@@ -110,34 +107,14 @@ class AccordMiddleware(GuardingMiddleware):
         return f"<AccordMiddleware of {self._law.policy.protocol or '(bare)'}>"
 
 
+def _whatever_fits(_name: str, _arguments: Mapping[str, object]) -> None:
+    """The tool itself says what it does not take, and its call is taken back."""
+
+
 def _keys(name: str) -> Keys:
     if not isinstance(name, str) or not name.isidentifier():
         raise UsageError(f"the name of a middleware is an identifier, got {name!r}")
     return Keys.named(name)
-
-
-def _seconds(given: Time | None) -> Time | None:
-    lasts = make_time(given)
-    if lasts is not None and not 0 < lasts < float("inf"):
-        raise UsageError(f"a number of seconds was expected, got {given!r}")
-    return lasts
-
-
-def _check(
-    on_violation: object, failed: object, patience: object, escalate: object, gates: object, observers: object
-) -> None:
-    if on_violation not in _POLICIES and not callable(on_violation):
-        raise UsageError(f"`on_violation` is `block`, `raise`, `observe` or a function, got {on_violation!r}")
-    if failed not in {"release", "keep"}:
-        raise UsageError(f"`failed` is `release` or `keep`, got {failed!r}")
-    if type(patience) is not int or patience < 1:
-        raise UsageError(f"`patience` is a number of refusals, got {patience!r}")
-    if escalate not in {"stop", "review"}:
-        raise UsageError(f"`escalate` is `stop` or `review`, got {escalate!r}")
-    if gates not in {"call", "session"}:
-        raise UsageError(f"`gates` is `call` or `session`, got {gates!r}")
-    if not isinstance(observers, list | tuple) or not all(isinstance(each, Observer) for each in observers):
-        raise UsageError("`observers` is a list of observers, such as [LogObserver()]")
 
 
 def _check_keeping(secret: object, ledger: object, store: object, key: object, expires_after: object) -> None:

@@ -18,7 +18,7 @@ from langchain_core.messages import ToolMessage
 from accord.errors import StoreError
 from accord.integrations.batch import in_words
 from accord.integrations.exchange import ToolCall
-from accord.integrations.guard import words
+from accord.integrations.guard import reserving, words
 from accord.integrations.guard.decisions import Change, Decision, Remark
 from accord.integrations.guard.reviewing import digest_of
 from accord.integrations.guard.running import INTERRUPTED
@@ -37,10 +37,8 @@ if TYPE_CHECKING:
 
     from accord.integrations.guard.state import State
     from accord.langchain.law import Law
-    from accord.langchain.law_session import LawSession
     from accord.langchain.sealing import Where
     from accord.langchain.sessions import Keeping, Settings, Sitting
-    from accord.machine.clocks import Time
 
 __all__ = ["Run", "Runner"]
 
@@ -123,7 +121,7 @@ class Runner:
         place = (where, sitting.number, asked.id)
         if not self._sent.begin(request.runtime, place):
             return _no(asked, words.already_out(asked.id))
-        if self._keeping.direct and not _start(sitting.session, asked.id):
+        if self._keeping.direct and not sitting.session.change(lambda state, _: reserving.start(state, asked.id)):
             self._sent.end(request.runtime, place)
             return _no(asked, words.already_out(asked.id))
         judged = out.events[-1].payload
@@ -164,7 +162,7 @@ class Runner:
         """A tool waits for a person by itself. It will be run again from its beginning."""
         self._forget(run)
         if run.out is not None and self._keeping.direct:
-            run.sitting.session.change(lambda state, _: _mark(state, run.out, started=False))
+            run.sitting.session.change(lambda state, _: _suspend(state, run.out))
 
     def interrupted(self, run: Run, error: BaseException) -> None:
         """A tool was cancelled, so nobody knows whether it has happened. It counts, where that can be kept."""
@@ -256,19 +254,6 @@ def _no(asked: ToolCall, why_not: str) -> ToolMessage:
     return refusal(asked.id, asked.name, why_not)
 
 
-def _start(session: LawSession, ticket: str) -> bool:
-    """Whether we are the one to run a call that was reserved."""
-
-    def begin(state: State, _: Time | None) -> Change[bool]:
-        out = state.out(ticket)
-        if out is None or out.started:
-            return Change(state, (), answer=False)
-        marked = _mark(state, out, started=True)
-        return Change(marked.state, marked.notes, answer=True)
-
-    return session.change(begin)
-
-
 def _doubt(state: State) -> Change[None]:
     outs = [each for each in state.log if isinstance(each, Out) and not each.started]
     log = tuple([each._replace(started=True) if isinstance(each, Out) else each for each in state.log])
@@ -276,10 +261,9 @@ def _doubt(state: State) -> Change[None]:
     return Change(state._replace(log=log), notes, None)
 
 
-def _mark(state: State, out: Out | None, *, started: bool) -> Change[None]:
+def _suspend(state: State, out: Out | None) -> Change[None]:
     there = None if out is None else state.out(out.ticket)
     if there is None:
         return Change(state, (), None)
-    log = tuple([there._replace(started=started) if logged is there else logged for logged in state.log])
-    what = "call started" if started else "call suspended"
-    return Change(state._replace(log=log), (Remark(what, {"call": there.ticket}),), None)
+    log = tuple([there._replace(started=False) if logged is there else logged for logged in state.log])
+    return Change(state._replace(log=log), (Remark("call suspended", {"call": there.ticket}),), None)

@@ -22,19 +22,18 @@ from accord.integrations.guard.homes import MemoryHome, StoreHome
 from accord.integrations.guard.lane import take_lane
 from accord.integrations.guard.looking import GuardedTool, as_calls, look_at
 from accord.integrations.guard.observing import Observer, Observers, Watched
+from accord.integrations.guard.options import Options, check_observers, duration, make_policy
 from accord.integrations.guard.plain import is_text
-from accord.integrations.guard.policy import Policy, gates_of, listens_for
 from accord.integrations.guard.running import run, run_function
 from accord.integrations.guard.session import LiveSession
 from accord.integrations.guard.state import Out
 from accord.integrations.guard.visible import may_be_called
 from accord.integrations.guard.worlds import worlds
-from accord.language.labels import normalise
 from accord.ledger.attempts import Given
 from accord.machine.contract import Contract, compile_contract
 from accord.monitor.events import make_event, make_time
 from accord.monitor.step import close, is_over, status
-from accord.monitor.verdicts import CLOSING, OK, TICKING, Blocked
+from accord.monitor.verdicts import CLOSING, TICKING, Blocked
 from accord.stores.record import check_name
 from accord.stores.store import Store
 
@@ -57,7 +56,6 @@ F = TypeVar("F", bound="Callable[..., Any]")
 
 _LONGEST_NAME = 200
 _LONGEST_REASON = 2000
-_POLICIES = ("block", "raise", "observe")
 
 
 class Guard:
@@ -102,25 +100,11 @@ class Guard:
     ) -> None:
         if not isinstance(contract, Contract):
             contract = compile_contract(contract)
-        _check(store, key, on_violation, failed, patience, escalate)
-        stages = contract.stages(protocol)
-        names = _labels(labels or {})
-        lasts, lives = _duration("review_lasts", review_lasts), _duration("expires_after", expires_after)
-        policy = Policy(
-            contract=contract,
-            protocol=stages.name,
-            label=lambda name: normalise(names.get(name, name)),
-            unfit=self._unfit,
-            results=listens_for(contract, protocol),
-            gates=gates_of(contract, protocol),
-            patience=patience,
-            escalate=escalate,
-            keep_failed=failed == "keep",
-            review_lasts=lasts,
-            observes=on_violation == "observe",
-            is_timed=stages.is_timed,
-        )
-        if clock is None and (stages.is_timed or store is not None or lasts is not None):
+        _check_place(store, key)
+        options = Options(on_violation, labels or {}, failed, patience, escalate, review_lasts)
+        policy = make_policy(contract, protocol, options, self._unfit)
+        lives = duration("expires_after", expires_after)
+        if clock is None and (policy.is_timed or store is not None or review_lasts is not None):
             clock = time.time
         began = None if clock is None else make_time(clock())
         if clock is not None and began is None:
@@ -129,12 +113,12 @@ class Guard:
         if store is None:
             if lives is not None:
                 raise UsageError("`expires_after` is for a session in a store; one in memory ends with its guard")
-            home = MemoryHome(contract, stages.name, began)
+            home = MemoryHome(contract, policy.protocol, began)
         else:
-            home = StoreHome(store, check_name(key), contract, stages.name, began, lives)
+            home = StoreHome(store, check_name(key), contract, policy.protocol, began, lives)
         self._key = key
         self._tools: dict[str, GuardedTool] = {}
-        told = Observers(_observers(observers), Watched(key, contract.digest, stages.name))
+        told = Observers(check_observers(observers), Watched(key, contract.digest, policy.protocol))
         self._session = LiveSession(policy, home, clock, on_violation, told)
         for name, tool in (tools or {}).items():
             self.register(name, tool)
@@ -219,16 +203,8 @@ class Guard:
 
     def start(self, ticket: str) -> bool:
         """Whether a reserved call may be run now: the first to ask gets `True`, everybody after that `False`."""
-
-        def begin(state: State, _at: Time | None) -> Change[bool]:
-            out = state.out(ticket)
-            if out is None or out.started:
-                return Change(state, (), answer=False)
-            log = tuple([out._replace(started=True) if logged is out else logged for logged in state.log])
-            return Change(state._replace(log=log), (Remark("call started", {"call": ticket}),), answer=True)
-
         try:
-            return self._session.change(begin)
+            return self._session.change(lambda state, _: reserving.start(state, ticket))
         except UsageError:
             raise
         except Exception:  # noqa: BLE001 - whatever broke, nobody knows that it may
@@ -409,52 +385,17 @@ class Guard:
             raise UsageError(given.fault)
 
         def said(state: State, at: Time | None) -> Change[Verdict]:
-            passed = reserving.pass_time(self._session.policy, state, at)
-            if passed.answer is not OK:
-                return passed
             event = make_event(direction, label, given.arguments, None, by, at)
-            happened = reserving.happen(passed.state, event, None)
-            return Change(happened.state, (*passed.notes, *happened.notes), happened.answer)
+            return reserving.happen_then(self._session.policy, state, event)
 
         return self._session.tell(said)
 
 
-def _labels(labels: Mapping[str, str]) -> dict[str, str]:
-    names = dict(labels)
-    for name, label in names.items():
-        if type(name) is not str or type(label) is not str or not label:
-            raise UsageError(f"`labels` gives each name of a tool a label, got {name!r} and {label!r}")
-    return names
-
-
-def _observers(observers: Sequence[Observer]) -> Sequence[Observer]:
-    if not isinstance(observers, list | tuple) or not all(isinstance(each, Observer) for each in observers):
-        raise UsageError("`observers` is a list of observers, such as [LogObserver()]")
-    return observers
-
-
-def _duration(name: str, given: Time | None) -> Time | None:
-    lasts = make_time(given)
-    if lasts is not None and not 0 < lasts < float("inf"):
-        raise UsageError(f"`{name}` is a number of seconds, got {given!r}")
-    return lasts
-
-
-def _check(
-    store: Store | None, key: str | None, on_violation: object, failed: object, patience: object, escalate: object
-) -> None:
+def _check_place(store: Store | None, key: str | None) -> None:
     if store is not None and not isinstance(store, Store):
         raise UsageError("a session is kept in a `Store`, such as SQLiteStore(path)")
     if (store is None) != (key is None):
         raise UsageError("a session in a store has a `key`, and only such a one")
-    if on_violation not in _POLICIES and not callable(on_violation):
-        raise UsageError(f"`on_violation` is `block`, `raise`, `observe` or a function, got {on_violation!r}")
-    if failed not in {"release", "keep"}:
-        raise UsageError(f"`failed` is `release` or `keep`, got {failed!r}")
-    if type(patience) is not int or patience < 1:
-        raise UsageError(f"`patience` is a number of refusals, got {patience!r}")
-    if escalate not in {"stop", "review"}:
-        raise UsageError(f"`escalate` is `stop` or `review`, got {escalate!r}")
 
 
 def _check_person(by: object, reason: object) -> None:

@@ -36,7 +36,18 @@ if TYPE_CHECKING:
     from accord.machine.clocks import Time
     from accord.monitor import Verdict
 
-__all__ = ["REMEMBERED", "happen", "pass_time", "release", "reserve", "settle", "stuck", "withdraw"]
+__all__ = [
+    "REMEMBERED",
+    "happen",
+    "happen_then",
+    "pass_time",
+    "release",
+    "reserve",
+    "settle",
+    "start",
+    "stuck",
+    "withdraw",
+]
 
 REMEMBERED = 64
 """Calls that have run are known by their id until so many others have."""
@@ -294,6 +305,15 @@ def stuck(state: State, at: Time | None) -> Review | None:
     return None
 
 
+def start(state: State, ticket: str) -> Change[bool]:
+    """Whether whoever asks is the one to run a reserved call: the first is, nobody after that."""
+    out = state.out(ticket)
+    if out is None or out.started:
+        return Change(state, (), answer=False)
+    log = tuple([out._replace(started=True) if logged is out else logged for logged in state.log])
+    return Change(state._replace(log=log), (Remark("call started", {"call": ticket}),), answer=True)
+
+
 # -- what becomes of a call --------------------------------------------------------------------------------------------
 
 
@@ -384,6 +404,15 @@ def happen(state: State, event: Event, meta: dict[str, object] | None) -> Change
     if type(verdict) is Ok:
         state = add(state, Firm(event))
     return Change(state, (Noted(given, verdict),), verdict)
+
+
+def happen_then(policy: Policy, state: State, event: Event, meta: dict[str, object] | None = None) -> Change[Verdict]:
+    """As `happen`, when time has passed until the event; if something was due by then, that is the answer."""
+    passed = pass_time(policy, state, event.at)
+    if passed.answer is not OK:
+        return passed
+    happened = happen(passed.state, event, meta)
+    return Change(happened.state, (*passed.notes, *happened.notes), happened.answer)
 
 
 def pass_time(policy: Policy, state: State, at: Time | None) -> Change[Verdict]:

@@ -1,0 +1,95 @@
+"""How a guard is set by its owner: checked, and made a policy. Whoever guards anything goes through here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from accord.errors import UsageError
+from accord.integrations.guard.observing import Observer
+from accord.integrations.guard.policy import Policy, gates_of, listens_for
+from accord.language.labels import normalise
+from accord.monitor.events import make_time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from accord.integrations.guard.policy import Escalation
+    from accord.integrations.guard.session import OnViolation
+    from accord.machine.clocks import Time
+    from accord.machine.contract import Contract
+
+__all__ = ["Options", "check_observers", "duration", "make_policy"]
+
+_POLICIES = ("block", "raise", "observe")
+
+
+class Options(NamedTuple):
+    """What can be chosen, by the names that `Guard` has for it."""
+
+    on_violation: OnViolation
+    labels: Mapping[str, str]
+    failed: Literal["release", "keep"]
+    patience: int
+    escalate: Escalation
+    review_lasts: Time | None
+
+
+def make_policy(
+    contract: Contract,
+    protocol: str | None,
+    options: Options,
+    unfit: Callable[[str, Mapping[str, object]], str | None],
+) -> Policy:
+    """The policy of a contract under a guard that is set like this; `UsageError` if it cannot be."""
+    _check(options)
+    stages = contract.stages(protocol)
+    names = _labels(options.labels)
+    return Policy(
+        contract=contract,
+        protocol=stages.name,
+        label=lambda name: normalise(names.get(name, name)),
+        unfit=unfit,
+        results=listens_for(contract, protocol),
+        gates=gates_of(contract, protocol),
+        patience=options.patience,
+        escalate=options.escalate,
+        keep_failed=options.failed == "keep",
+        review_lasts=duration("review_lasts", options.review_lasts),
+        observes=options.on_violation == "observe",
+        is_timed=stages.is_timed,
+    )
+
+
+def duration(name: str, given: Time | None) -> Time | None:
+    """A number of seconds; `None` if none is given."""
+    lasts = make_time(given)
+    if lasts is not None and not 0 < lasts < float("inf"):
+        raise UsageError(f"`{name}` is a number of seconds, got {given!r}")
+    return lasts
+
+
+def check_observers(observers: Sequence[Observer]) -> Sequence[Observer]:
+    """The observers; `UsageError` if they are none."""
+    if not isinstance(observers, list | tuple) or not all(isinstance(each, Observer) for each in observers):
+        raise UsageError("`observers` is a list of observers, such as [LogObserver()]")
+    return observers
+
+
+def _labels(labels: Mapping[str, str]) -> dict[str, str]:
+    names = dict(labels)
+    for name, label in names.items():
+        if type(name) is not str or type(label) is not str or not label:
+            raise UsageError(f"`labels` gives each name of a tool a label, got {name!r} and {label!r}")
+    return names
+
+
+def _check(options: Options) -> None:
+    given = options.on_violation
+    if given not in _POLICIES and not callable(given):
+        raise UsageError(f"`on_violation` is `block`, `raise`, `observe` or a function, got {given!r}")
+    if options.failed not in {"release", "keep"}:
+        raise UsageError(f"`failed` is `release` or `keep`, got {options.failed!r}")
+    if type(options.patience) is not int or options.patience < 1:
+        raise UsageError(f"`patience` is a number of refusals, got {options.patience!r}")
+    if options.escalate not in {"stop", "review"}:
+        raise UsageError(f"`escalate` is `stop` or `review`, got {options.escalate!r}")
