@@ -19,6 +19,7 @@ from langchain_core.tools import BaseTool
 from langgraph.errors import GraphBubbleUp
 
 from accord.errors import UsageError, ViolationError
+from accord.integrations.batch import withheld
 from accord.integrations.exchange import ToolCall
 from accord.integrations.guard import words
 from accord.integrations.guard.looking import look_at
@@ -29,7 +30,7 @@ from accord.langchain.arbitrating import arbitrate, heed_denials, open_questions
 from accord.langchain.asking import DENY
 from accord.langchain.messages import pending_calls, refusal, replaced, strip
 from accord.langchain.people import ask_about_step, asking, make_step
-from accord.langchain.running import Runner, withheld
+from accord.langchain.running import Runner
 from accord.langchain.schema import make_schema
 from accord.langchain.sealing import Where
 from accord.langchain.sessions import is_finished

@@ -16,7 +16,7 @@ from weakref import ref
 from langchain_core.messages import ToolMessage
 
 from accord.errors import StoreError
-from accord.integrations.batch import in_words
+from accord.integrations.batch import in_words, withheld
 from accord.integrations.exchange import ToolCall
 from accord.integrations.guard import reserving, words
 from accord.integrations.guard.decisions import Change, Decision, Remark
@@ -236,11 +236,6 @@ class Runner:
         ) is not None:
             return {"error": None}
         return result
-
-
-def withheld(verdict: object) -> str:
-    """What a model is told about a result that the contract refuses."""
-    return f"the tool has run, but the contract does not let its result through: {in_words(verdict)}"
 
 
 def _same(out: Out, arguments: Mapping[str, Any]) -> bool:
