@@ -59,8 +59,8 @@ def test_the_very_call_is_shown_before_anything_runs(recorder):
         "to": "the desk",
         "question": "May the agent call `book` with these arguments?",
         "choices": ["Approval", "approve", "deny", "modify"],
-        "action": {"tool": "book", "arguments": {"amount": 30}, "call_id": "b"},
-        "review": "1-8cee7e5d",
+        "action": {"tool": "book", "arguments": {"flight": "AZ1", "amount": 30}, "call_id": "b"},
+        "review": "1-c6124328",
     }
     result = agent.invoke(Command(resume={"event_label": "Approval", "by": "ana"}), config())
     assert recorder.ran[-1] == ("book", "AZ1", 30)
@@ -71,7 +71,7 @@ def test_the_very_call_is_shown_before_anything_runs(recorder):
     "answer",
     [
         "approve", {"event_label": "approve"}, {"event_label": "Approval"},
-        {"event_label": "Approval", "by": "ana", "reason": "cheap", "payload": None, "review": "1-8cee7e5d"},
+        {"event_label": "Approval", "by": "ana", "reason": "cheap", "payload": None, "review": "1-c6124328"},
     ],
 )  # fmt: skip
 def test_answers_that_approve(recorder, answer):
@@ -261,7 +261,7 @@ def test_what_was_shown_to_whom_and_who_decided_is_in_the_ledger(recorder):
     ]  # fmt: skip
     first, second = [entry["detail"] for entry in entries(ledger) if entry.get("what") == "person asked"]
     assert first["to"] == "the desk"
-    assert first["shown"]["action"] == {"tool": "book", "arguments": {"amount": 30}, "call_id": "b"}
+    assert first["shown"]["action"] == {"tool": "book", "arguments": {"flight": "AZ1", "amount": 30}, "call_id": "b"}
     assert "'no' is no decision" in second["shown"]["error"]
     (decided,) = [entry["detail"] for entry in entries(ledger) if entry.get("what") == "review decided"]
     assert (decided["by"], decided["reason"], decided["answer"]) == ("ana", "cheap", "allow")
@@ -362,7 +362,7 @@ def test_asynchronous_gates(recorder):
 
     async def go():
         result = await agent.ainvoke(asked(), config())
-        assert shown(result)["review"] == "1-8cee7e5d"
+        assert shown(result)["review"] == "1-c6124328"
         result = await agent.ainvoke(Command(resume=False), config())
         assert "Nothing was decided" in shown(result)["error"]
         return await agent.ainvoke(Command(resume="approve"), config())

@@ -27,6 +27,7 @@ from accord.integrations.guard.state import Out
 from accord.integrations.guard.visible import may_be_called
 from accord.integrations.guard.worlds import worlds
 from accord.langchain.arbitrating import arbitrate, heed_denials, open_questions, recall
+from accord.langchain.arguments import Toolbox
 from accord.langchain.asking import DENY
 from accord.langchain.messages import pending_calls, refusal, replaced, strip
 from accord.langchain.people import ask_about_step, asking, make_step
@@ -105,6 +106,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self._settings = settings
         self._manner = manner
         self._runner = Runner(law, keeping, settings)
+        self._toolbox = Toolbox(law.weighs)
 
     @property
     def name(self) -> str:
@@ -192,18 +194,20 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
                 raise ViolationError(f"the agent has ended its turn early; next would be {owed}", results=[report])
             if callable(self._manner.early_end):
                 self._manner.early_end(dict(report))
-        return {**(self._update(sitting, messages) or {}), self._settings.keys.report: report}
+        # What is shown is written anew, whatever somebody else has put there meanwhile.
+        shown = self._law.public(sitting.opened) if self._law.shows else {}
+        return {**(self._update(sitting, messages) or {}), **shown, self._settings.keys.report: report}
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
         """Show the model the tools that it may call now, or may call once a person has agreed."""
-        return handler(self._shown(request))
+        return self._completed(request, handler(self._shown(request)))
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]) -> Any:  # noqa: ANN401 - what a tool gives back
         """Run what was reserved, and nothing else."""
         if not self._law.judges(request.tool_call["name"]):
-            return strip(handler(request), self._settings.keys)
+            return strip(handler(request), self._runner.ours)
         run = self._begin(request)
         if isinstance(run, ToolMessage):
             return run
@@ -246,14 +250,14 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
         """As `wrap_model_call`."""
-        return await handler(await self._beside(self._shown, request))
+        return self._completed(request, await handler(await self._beside(self._shown, request)))
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]
     ) -> Any:  # noqa: ANN401 - what a tool gives back
         """As `wrap_tool_call`."""
         if not self._law.judges(request.tool_call["name"]):
-            return strip(await handler(request), self._settings.keys)
+            return strip(await handler(request), self._runner.ours)
         run = await self._beside(self._begin, request)
         if isinstance(run, ToolMessage):
             return run
@@ -365,6 +369,13 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             if legal:
                 shown.append(tool)
         return request if len(shown) == len(request.tools) else request.override(tools=shown)
+
+    def _completed(self, request: ModelRequest[Any], response: ModelResponse[Any]) -> ModelResponse[Any]:
+        """The answer of the model, whose calls say all that their tools will be called with."""
+        if self._law.weighed is not None and not self._law.weighed:
+            return response
+        self._toolbox.learn(request.tools)
+        return self._toolbox.complete_all(response)
 
 
 def where(info: ExecutionInfo | None) -> Where:

@@ -51,6 +51,8 @@ class Law:
         self.policy = policy
         self.lagging = lagging
         self.labels = _sent_labels(policy)
+        self.weighed = _weighed_labels(policy)
+        """The labels of calls whose arguments matter to somebody; `None` if all do."""
 
     @property
     def asks_about_calls(self) -> bool:
@@ -65,6 +67,10 @@ class Law:
     def judges(self, name: str) -> bool:  # noqa: ARG002 - another law may pass some by
         """Whether calls of a tool are any business of the law."""
         return True
+
+    def weighs(self, name: str) -> bool:
+        """Whether it matters what a tool is called with, because the law looks at it or people are shown it."""
+        return self.judges(name) and (self.weighed is None or self.policy.label(name) in self.weighed)
 
     def reserve(self, state: State, claims: Sequence[Claim], at: Time | None) -> Change[list[Decision]]:
         """Decide about the calls of a batch, in order."""
@@ -181,3 +187,12 @@ def _sent_labels(policy: Policy) -> tuple[str, ...]:
         return ()
     machine = policy.contract.machine(policy.protocol)
     return tuple(sorted({symbol.label for symbol in machine.symbols if symbol.direction == "!"}))
+
+
+def _weighed_labels(policy: Policy) -> frozenset[str] | None:
+    stages = policy.contract.stages(policy.protocol)
+    if policy.gates or stages.sliced is not None or stages.sliced_rules:
+        return None
+    symbols = {symbol.label for symbol in stages.standings.machine.symbols if symbol.clauses}
+    patterns = {pattern.label for rule in stages.book.machines for pattern in rule.patterns if pattern.guards}
+    return frozenset(symbols | patterns)

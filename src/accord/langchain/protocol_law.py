@@ -83,6 +83,8 @@ class ProtocolLaw(Law):
             is_timed=False,
         )
         super().__init__(policy, lagging=True)
+        if any(t.guard is not None or t.action is not None for t in fsm.transitions):
+            self.weighed = None
 
     # -- where a session is --------------------------------------------------------------------------------------------
 

@@ -269,6 +269,9 @@ def _to_be_decided(desk: Desk, identity: str, at: Time | None) -> Review:
 def _check_modified(policy: Policy, state: State, review: Review, payload: Mapping[str, Json], at: Time | None) -> None:
     if review.gate is None:
         raise UsageError("this review asks whether the agent may go on; there is nothing to modify")
+    unfit = policy.unfit(review.name, payload)
+    if unfit is not None:
+        raise UsageError(f"`{review.name}` cannot be called with this payload: {unfit}; nothing was decided")
     here = worlds(state)
     if here is None or find_way(policy, state.desk, here, review.label, payload, at) is None:
         out = [logged.name for logged in state.log if isinstance(logged, Out)]
