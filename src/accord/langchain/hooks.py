@@ -11,6 +11,7 @@ the way is an error of the run, or a refusal.
 from __future__ import annotations
 
 import asyncio
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from langchain.agents.middleware.types import AgentMiddleware, AgentState, hook_config
@@ -23,8 +24,8 @@ from accord.integrations.batch import withheld
 from accord.integrations.exchange import ToolCall
 from accord.integrations.guard import words
 from accord.integrations.guard.looking import look_at
+from accord.integrations.guard.reserving import stuck
 from accord.integrations.guard.state import Out
-from accord.integrations.guard.visible import may_be_called
 from accord.integrations.guard.worlds import worlds
 from accord.langchain.arbitrating import arbitrate, heed_denials, open_questions, recall
 from accord.langchain.arguments import Toolbox
@@ -42,6 +43,7 @@ from accord.monitor.wording import quote_text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from langchain.agents.middleware.types import ModelRequest, ModelResponse
     from langchain_core.messages import AnyMessage
@@ -132,6 +134,8 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     def before_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Take in what became of calls; ask for a person's step if there is no other way on."""
         sitting = self._keeping.sit(state, where(runtime.execution_info))
+        if sitting.is_still and not self._law.asks_about_steps:
+            return None
         answer = None
         if self._law.asks_about_steps:
             rehearsed = sitting.rehearse()
@@ -157,6 +161,8 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         _check_ids(calls)
         sitting = self._keeping.sit(state, where(runtime.execution_info))
         claims = look_at([ToolCall(call["name"], call["args"], call["id"] or "") for call in calls], None, strict=True)
+        if len(claims) == 1 and not self._law.listens and sitting.take_shortcut(claims[0]):
+            return self._update(sitting, [])
         answered, until = self._ask_about(sitting, claims) if self._law.asks_about_calls else ([], None)
         messages = self._fold(sitting, state, runtime)
         if self._law.listens:
@@ -212,7 +218,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         if isinstance(run, ToolMessage):
             return run
         try:
-            with run.sitting.session.around(run.decision):
+            with self._around(run):
                 result = handler(run.request)
         except GraphBubbleUp:
             self._runner.suspend(run)
@@ -262,7 +268,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         if isinstance(run, ToolMessage):
             return run
         try:
-            with run.sitting.session.around(run.decision):
+            with self._around(run):
                 result = await handler(run.request)
         except GraphBubbleUp:
             await self._beside(self._runner.suspend, run)
@@ -290,6 +296,9 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         if self._manner.durable:
             _check_durable(runtime.config)
         return self._runner.begin(request, where(runtime.execution_info))
+
+    def _around(self, run: Run) -> AbstractContextManager[None]:
+        return run.sitting.session.around(run.decision) if self._settings.observers else nullcontext()
 
     def _ask_about(self, sitting: Sitting, claims: Sequence[Claim]) -> tuple[list[Answered], Time | None]:
         """Rehearse the decision about a batch, and ask the people whom it needs; until when their answers are good."""
@@ -357,16 +366,16 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         if not self._manner.hide:
             return request
         info = request.runtime.execution_info if request.runtime is not None else None
-        session = self._keeping.sit(request.state, where(info)).session
-        state = session.here()
-        waits = session.waits(state)
+        sitting = self._keeping.sit(request.state, where(info))
+        state = sitting.opened.state if sitting.is_still else sitting.session.here()
+        waits = state.desk.stopped is not None or stuck(state, state.desk.now) is not None
         here = worlds(state) or [state.settled]
-        policy = self._law.policy
         shown = []
         for tool in request.tools:
-            label = policy.label(tool.name) if isinstance(tool, BaseTool) and self._law.judges(tool.name) else None
-            legal = label is None or (not waits and any(may_be_called(world, label, policy.gates) for world in here))
-            if legal:
+            label = None
+            if isinstance(tool, BaseTool) and self._law.judges(tool.name):
+                label = self._law.policy.label(tool.name)
+            if label is None or (not waits and any(self._law.may_be_called(world, label) for world in here)):
                 shown.append(tool)
         return request if len(shown) == len(request.tools) else request.override(tools=shown)
 

@@ -112,7 +112,7 @@ class Runner:
         call = request.tool_call
         sitting = self._keeping.sit(request.state, where)
         asked = ToolCall(call["name"], call["args"], call["id"] or "")
-        out = sitting.session.state().out(asked.id) if asked.id else None
+        out = sitting.opened.state.out(asked.id) if asked.id else None
         if out is None:
             if self._law.policy.observes:
                 return Run(request, sitting, where, Decision(asked, "admitted"), None)

@@ -7,15 +7,17 @@ this payload, and lets no other use it up. If the call then fails, both are take
 
 from __future__ import annotations
 
+import hashlib
 from itertools import product
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from accord.canonical import digest
+from accord.canonical import encode, encode_plain
 from accord.errors import UsageError
 from accord.integrations.guard import words
 from accord.integrations.guard.decisions import Change, Remark
 from accord.integrations.guard.state import Out, Review
 from accord.integrations.guard.worlds import judge, worlds
+from accord.ledger.represent import plain_copy
 from accord.machine.events import Event
 from accord.monitor.step import is_over
 from accord.monitor.verdicts import Ok, Violation
@@ -57,7 +59,9 @@ _SOMEBODY = "somebody"
 
 def digest_of(label: str, payload: Mapping[str, Json]) -> str:
     """The identity of an action: what is called, and with what."""
-    return digest([label, dict(payload)]).removeprefix("sha256:")
+    plain = plain_copy(payload)
+    encoded = encode([label, dict(payload)]) if plain is None else encode_plain([label, plain])
+    return hashlib.sha256(encoded).hexdigest()
 
 
 class Way(NamedTuple):
