@@ -36,7 +36,7 @@ from accord.langchain.running import Runner
 from accord.langchain.schema import make_schema
 from accord.langchain.sealing import Where
 from accord.langchain.sessions import is_finished
-from accord.langchain.threads import ThreadSession
+from accord.langchain.threads import AsyncThreadSession, Thread, ThreadSession
 from accord.monitor.step import status
 from accord.monitor.verdicts import Ok
 from accord.monitor.wording import quote_text
@@ -117,7 +117,14 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def session(self, agent: Any, config: RunnableConfig) -> ThreadSession:  # noqa: ANN401 - a graph
         """The session of one of the agent's threads, for a program that stands beside it."""
-        return ThreadSession(f"{self._name}.after_agent", self._law, self._keeping, agent, config)
+        return ThreadSession(self._thread(agent, config))
+
+    def asession(self, agent: Any, config: RunnableConfig) -> AsyncThreadSession:  # noqa: ANN401 - a graph
+        """The same for programs with an event loop, and for checkpointers that need one."""
+        return AsyncThreadSession(self._thread(agent, config))
+
+    def _thread(self, agent: Any, config: RunnableConfig) -> Thread:  # noqa: ANN401 - a graph
+        return Thread(f"{self._name}.after_agent", self._law, self._keeping, agent, config)
 
     # -- the hooks -----------------------------------------------------------------------------------------------------
 
