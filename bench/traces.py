@@ -76,7 +76,7 @@ class TraceCosts:
     violated: dict[int, float]
     event_bytes: float
     fingerprints: dict[str, float]
-    peak_bytes: float | None
+    peak_bytes: float | str
 
     def share(self, size: int) -> float:
         """How many times as long validating takes as decoding."""
@@ -105,9 +105,9 @@ def measure_traces() -> TraceCosts:
     kinds = {"mixed payloads": make_mixed(20_000), "small chunks": make_chunks(100_000)}
     prints = {name: max(_fingerprint(data) for _ in range(10)) for name, data in kinds.items()}
     try:
-        peak: float | None = in_child("bench.traces:peak_of_validation", SIZES[-1], timeout=600)
-    except ChildError:
-        peak = None
+        peak: float | str = in_child("bench.traces:peak_of_validation", SIZES[-1], timeout=600)
+    except ChildError as error:
+        peak = str(error)
     return TraceCosts(decoding, validating, violated, size, prints, peak)
 
 
