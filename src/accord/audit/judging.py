@@ -82,14 +82,18 @@ class Judge(ABC):
         name = message.kind if message.name is None else f"{message.kind} {message.name}"
         count(self.tally.unmatched, name, times)
 
+    def note(self, status: Status, run: str, breach: Breach, runs: int = 1) -> None:
+        """Count what was refused first or owed in a run, or in several alike, of which it is the shortest."""
+        groups, known = self._groups[status]
+        note(groups, known, run, breach, runs)
+
     def verdict(self, run: Run, breach: Breach | None, status: Status, events: int, refused: int) -> Verdict:
         """The verdict, counted."""
         self.tally.statuses[status] += 1
         self.tally.events += events
         self.tally.refused += refused
         if breach is not None:
-            groups, known = self._groups[status]
-            note(groups, known, run.key, breach)
+            self.note(status, run.key, breach)
         return Verdict(run.key, "", status, breach, run.line, events, refused, run.metadata)
 
 

@@ -9,7 +9,7 @@ Neither the file's name nor its folder is in there: a result belongs to the byte
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 import msgspec
 
@@ -20,8 +20,6 @@ from accord.errors import InternalError
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    from accord.canonical import Json
 
 __all__ = ["CHUNK", "FORMAT", "Chunk", "Chunks", "read_result", "read_tally", "verdicts_of", "write_line"]
 
@@ -44,7 +42,7 @@ class Chunk(msgspec.Struct, tag="chunk"):
     events: list[int]
     line: list[int | None]
     """Empty if the file has no lines."""
-    metadata: list[dict[str, Json]]
+    metadata: list[dict[str, Any]]
     """Empty if no run has any."""
     kinds: list[Refused]
     """What was refused, each once."""
