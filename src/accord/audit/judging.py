@@ -134,7 +134,9 @@ class TableJudge(Judge):
             else:
                 column = columns.get(label)
                 if column is None:
-                    column = self._column(label, Word(Event(label.direction, label.label, by=label.by if self.gated else None)))
+                    column = self._column(
+                        label, Word(Event(label.direction, label.label, by=label.by if self.gated else None))
+                    )
             try:
                 visits[row][column] += 1
             except IndexError:
@@ -231,7 +233,9 @@ class StepJudge(Judge):
                     tally.ignored += 1
                 continue
             at = message.at if message.at is not None else at
-            event = Event(label.direction, label.label, None, message.payload, label.by if self.gated else None, message.at)
+            event = Event(
+                label.direction, label.label, None, message.payload, label.by if self.gated else None, message.at
+            )
             self._cover(situation, event)
             after = quick_step(situation, event)
             if after is None:
