@@ -15,9 +15,7 @@ from accord.audit.columns import Table, step_all
 from accord.audit.judging import TableJudge, count_place
 from accord.audit.model import STATUSES, Breach
 from accord.audit.results import CHUNK, Chunk, letter_of, write_line
-from accord.audit.steps import Word
 from accord.audit.tally import count
-from accord.machine.events import Event
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -108,12 +106,7 @@ class ColumnJudge(TableJudge):
         """
         found = np.full(len(messages), -1, np.int32)
         for number, message in enumerate(messages):
-            label = self.label(message)
-            if label is None and message.kind == "call" and self.refuses_unknown:
-                found[number] = self.steps.column(Word(Event("!", message.name or ""), known=False))
-            elif label is not None and label.label is not None:
-                by = label.by if self.gated else None
-                found[number] = self.steps.column(Word(Event(label.direction, label.label, by=by)))
+            found[number] = self.column_of(self.label(message), message.kind, message.name)
         return found.astype(np.int8) if len(self.steps.words) < 128 else found
 
     def _count(self, labelled: Labelled) -> None:
@@ -123,10 +116,8 @@ class ColumnJudge(TableJudge):
             label = self.label(message)
             if message.kind == "call":
                 self.tally.calls += times
-            if label is None and times:
-                self.skip(message, times)
-            elif label is not None and label.label is None:
-                self.tally.ignored += times
+            if times and (label is None or label.label is None):
+                self.skip(label, message.kind, message.name, times)
 
     def _tell(
         self, keys: Sequence[str], stepped: Stepped, lengths: Numbers, index: Numbers, stream: BinaryIO
