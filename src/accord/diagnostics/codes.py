@@ -4,7 +4,7 @@
 example: the wrong one must give its code and the right one nothing. Codes are stable: a code is never given another
 meaning.
 
-E01x text · E02x protocols · E04x data · E05x rules · E06x trace configurations
+E01x text · E02x protocols · E04x data · E05x rules and events · E06x trace configurations
 """
 
 from __future__ import annotations
@@ -281,6 +281,31 @@ _TABLE = (
         "of`, `any of`, `N of` and `at least`. What must not happen is said by a rule of its own.",
         'rule "r" { within 24h after Request require not Cancel }',
         'rule "r" { after Request forbid Cancel }',
+    ),
+    Code(
+        "E057",
+        "events block stands twice",
+        "The first line of the events that fits a message decides what it is, so all lines stand in one block, in one "
+        "order.",
+        'events { a when call x b when call y }\nevents { b when call z }\nrule "r" { before a require b }',
+        'events { a when call x b when call in [y, z] }\nrule "r" { before a require b }',
+    ),
+    Code(
+        "E058",
+        "line of events never decides",
+        "An earlier line takes every message that this one could take. A line with a guard, or with fewer names, "
+        "stands in front of the one without.",
+        'events { a when call x b when call x where y == 1 }\nrule "r" { before a require b }',
+        'events { b when call x where y == 1 a when call x }\nrule "r" { before a require b }',
+    ),
+    Code(
+        "W059",
+        "label is given or named by nobody",
+        "A contract with events looks at what its events name. A label that no protocol and no rule names changes "
+        "nothing; one that no line of the events gives never happens, and neither does it in the other direction: what "
+        "the agent does is `!`, what reaches it is `?`.",
+        'events { Cancel when call cancel Confirm when user says "yes" }\nrule "r" { before Cancel require Confrim }',
+        'events { Cancel when call cancel Confirm when user says "yes" }\nrule "r" { before Cancel require Confirm }',
     ),
     Code(
         "E060",

@@ -17,6 +17,7 @@ from accord.canonical import digest
 from accord.diagnostics import Diagnostic, Source, Span, did_you_mean
 from accord.errors import ContractError, UsageError
 from accord.language import examine, print_document
+from accord.language.details import print_event_line
 from accord.language.interchange import document_from_json, document_to_json
 from accord.language.labels import normalise
 from accord.language.tree import Document
@@ -25,6 +26,7 @@ from accord.machine import clocks
 from accord.machine.compiler import compile_declaration
 from accord.machine.configurations import TooManyConfigurationsError
 from accord.machine.identity import machine_digest
+from accord.machine.labeller import Labeller
 from accord.machine.rulebook import RuleBook
 from accord.machine.slices import SlicedProtocol
 from accord.machine.stages import Stages
@@ -77,7 +79,14 @@ class Contract:
             sliced: list[Json] = [list(self._each[name])] if name in self._each else []
             protocols.append([name, machine_digest(machine), *sliced])
         rules: list[Json] = [[rule.rule.name, rule.text] for rule in self.rules.machines]
+        if self.document.events is not None:
+            return digest([protocols, rules, [print_event_line(line) for line in self.document.events.lines]])
         return digest([protocols, rules] if rules else protocols)
+
+    @cached_property
+    def labeller(self) -> Labeller:
+        """What tells which label a message of raw traffic has."""
+        return Labeller(self.document.events, refuses_unmatched_calls=bool(self.machines))
 
     @cached_property
     def needs_more_than_labels(self) -> str:

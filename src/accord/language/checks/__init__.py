@@ -12,6 +12,7 @@ from accord.language.checks import (
     choices,
     deceptive_labels,
     declarations,
+    events,
     guardedness,
     nesting,
     payloads,
@@ -31,7 +32,7 @@ __all__ = ["check_document"]
 
 def check_document(document: Document, limits: Limits) -> list[Diagnostic]:
     """Every finding in a parsed text, in source order."""
-    findings = [*declarations.check(document), *rules.check(document)]
+    findings = [*declarations.check(document), *rules.check(document), *events.check(document)]
     for declaration in document.declarations:
         body, source = declaration.body, document.source
         findings += nesting.check(body, source, limits)
