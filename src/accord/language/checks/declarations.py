@@ -17,7 +17,7 @@ def check(document: Document) -> list[Diagnostic]:
     """One finding for each name that was taken already."""
     findings: list[Diagnostic] = []
     seen: dict[str, Span] = {}
-    for declaration in document.declarations:
+    for declaration in sorted((*document.declarations, *document.globals), key=lambda d: d.span):
         name = declaration.name
         if name is None:
             continue
