@@ -48,9 +48,7 @@ class Availability:
                 return run
         return []
 
-    def _search(
-        self, state: int, alive: frozenset[int], wanted: int | None
-    ) -> list[tuple[Available, int, list[int]]]:
+    def _search(self, state: int, alive: frozenset[int], wanted: int | None) -> list[tuple[Available, int, list[int]]]:
         """Everything that is found, breadth first; runs are kept only if a message is wanted."""
         moves, me = self.machine.moves, self.me
         everybody = (1 << len(self.machine.roles)) - 1

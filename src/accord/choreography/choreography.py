@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from accord.limits import Limits
     from accord.machine.tables import Machine
 
-__all__ = ["Choreography", "compile_choreography", "findings_in"]
+__all__ = ["Choreography", "compile_choreography", "findings_in", "project"]
 
 
 class Choreography:
@@ -113,7 +113,7 @@ def _find(document: Document, name: str | None) -> GlobalProtocol:
         meant = did_you_mean(name, names) if isinstance(name, str) else None
         hint = f"; did you mean `{meant}`?" if meant else f"; it declares {listed}"
         raise UsageError(f"the contract declares no protocol between roles {name!r}{hint}")
-    return next(protocol for protocol in document.globals if name in (None, protocol.name))  # noqa: PLR6201
+    return next(protocol for protocol in document.globals if name in (None, protocol.name))
 
 
 def _compile(

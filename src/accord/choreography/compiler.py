@@ -16,7 +16,6 @@ from accord.choreography.product import multiply
 from accord.choreography.tables import GlobalMachine, Message, Move, Node, Thread
 from accord.diagnostics import Diagnostic
 from accord.errors import ContractError, InternalError
-from accord.language.global_firsts import Shapes
 from accord.language.global_tree import (
     CRASH,
     Call,
@@ -30,6 +29,7 @@ from accord.language.global_tree import (
 if TYPE_CHECKING:
     from accord.choreography.product import Fork
     from accord.diagnostics import Span
+    from accord.language.global_firsts import Shapes
     from accord.language.global_tree import Block, GlobalProtocol
     from accord.language.tree import Document
     from accord.limits import Limits

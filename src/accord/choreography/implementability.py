@@ -51,10 +51,10 @@ def shared_channel(machine: GlobalMachine) -> tuple[int, int] | None:
         if node.thread:
             users.setdefault(machine.messages[node.message][:2], []).append(number)
     for nodes in users.values():
-        for index, node in enumerate(nodes):
+        for index, one in enumerate(nodes):
             for other in nodes[:index]:
-                if machine.parallel(node, other):
-                    return other, node
+                if machine.parallel(one, other):
+                    return other, one
     return None
 
 
@@ -78,7 +78,7 @@ class _Judge:
         self.available = Availability(machine, view.role, most)
 
     def subset(self, subset: frozenset[int], edges: dict[int, int]) -> Doubt | None:
-        if len(edges) == 0 or (len(edges) == 1 and len(subset) == 1):
+        if not edges or (len(edges) == 1 and len(subset) == 1):
             return None
         role = self.view.role
         sends = [message for message in edges if self.senders[message] == role]
@@ -168,7 +168,9 @@ class _Judge:
             if message != received:
                 continue
             alive = frozenset(par for par, _ in machine.nodes[node].thread) - joins
-            for available in self.available.at(target, alive):
-                if not machine.parallel(node, available.node, available.alive):
-                    found.append(machine.nodes[available.node].message)
+            found += [
+                machine.nodes[there.node].message
+                for there in self.available.at(target, alive)
+                if not machine.parallel(node, there.node, there.alive)
+            ]
         return sorted(found)

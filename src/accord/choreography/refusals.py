@@ -50,7 +50,7 @@ def refused(
     right = _run(machine, witness.right)
     notes = tuple(
         Note(machine.nodes[node].span, text)
-        for node, text in _where_they_part(witness, machine, role)
+        for node, text in _where_they_part(witness, role)
         if machine.nodes[node].span != machine.nodes[witness.left[-1]].span
     )
     seen = [machine.messages[machine.nodes[n].message] for n in witness.left[: witness.seen_left]]
@@ -70,9 +70,13 @@ def refused(
 def stuck(ending: Stuck, protocol: GlobalProtocol, source: Source) -> Diagnostic:
     """The shortest way in which the roles get stuck."""
     told = [
-        f"`{role}` waits for {' or '.join(f'`{clip(word, 60)}`' for word in words[:3])}" for role, words in ending.waiting
+        f"`{role}` waits for {' or '.join(f'`{clip(word, 60)}`' for word in words[:3])}"
+        for role, words in ending.waiting
     ]
-    told += [f"`{print_label(label)}` from `{sender}` is never received by `{receiver}`" for sender, receiver, label in ending.left]
+    told += [
+        f"`{print_label(label)}` from `{sender}` is never received by `{receiver}`"
+        for sender, receiver, label in ending.left
+    ]
     run = ", ".join(ending.run[-_LONGEST_RUN:]) or "at once"
     what = "deadlock" if ending.waiting else "message left behind"
     message = f"{what}: {run}; then {', '.join(told[:6])}"
@@ -112,7 +116,7 @@ def _run(machine: GlobalMachine, nodes: tuple[int, ...]) -> str:
     return f"`{clip('; '.join(shown), 400)}`" if texts else "nothing happens"
 
 
-def _where_they_part(witness: Witness, machine: GlobalMachine, role: str) -> list[tuple[int, str]]:
+def _where_they_part(witness: Witness, role: str) -> list[tuple[int, str]]:
     """The first place at which the two runs differ, in each."""
     for one, other in zip(witness.left, witness.right, strict=False):
         if one != other:

@@ -33,7 +33,7 @@ class View:
 def view_of(machine: GlobalMachine, role: str, most: int) -> View | None:
     """The role's view; `None` if its subsets have more than `most` members together."""
     moves = machine.moves
-    own = frozenset([number for number, (s, r, _) in enumerate(machine.messages) if role in (s, r)])  # noqa: PLR6201
+    own = frozenset([number for number, (s, r, _) in enumerate(machine.messages) if role in (s, r)])
     number_of: dict[frozenset[int], int] = {}
     subsets: list[frozenset[int]] = []
     edges: list[dict[int, int]] = []

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Witness", "witness_of"]
 
 Pair = tuple[int, int]
+Nodes = tuple[int, ...]
 
 
 class Witness(NamedTuple):
@@ -38,10 +39,10 @@ def witness_of(doubt: Doubt, view: View, machine: GlobalMachine, most: int) -> W
     left: list[int] = []
     right: list[int] = []
     at = pair
-    while at in before and before[at] is not None:
-        at, mine, theirs = before[at]
-        left[:0] = mine
-        right[:0] = theirs
+    while (step := before[at]) is not None:
+        at = step[0]
+        left[:0] = step[1]
+        right[:0] = step[2]
     seen = len(left), len(right)
     left.append(next(move.node for move in machine.moves[pair[0]] if move.message == doubt.message))
     if doubt.other is not None:
@@ -66,6 +67,7 @@ def _walk(
         mine, theirs = pair
         if mine in doubt.left and theirs in doubt.right:
             return pair, before
+        steps: list[tuple[Pair, Nodes, Nodes, int]]
         steps = [((m.target, theirs), (m.node,), (), 1) for m in moves[mine] if m.message not in own]
         steps += [((mine, m.target), (), (m.node,), 1) for m in moves[theirs] if m.message not in own]
         seen = {m.message: m for m in moves[theirs] if m.message in own}

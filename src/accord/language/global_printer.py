@@ -1,4 +1,4 @@
-"""Protocols between roles, records and enums as layout pieces. A step has a line of its own, a record one if it fits."""
+"""Protocols between roles, records and enums as layout pieces: a line for each step, and for a record if it fits."""
 
 from __future__ import annotations
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from accord.diagnostics import Source, Span
 from accord.errors import UsageError
 from accord.language.durations import LONGEST
+from accord.language.events import Events
 from accord.language.global_tree import Enumeration, GlobalProtocol, Record
 from accord.language.rules import Rule
 
@@ -294,7 +295,7 @@ class Declaration:
     each: Path | None = None
 
 
-Item: TypeAlias = Declaration | Rule | GlobalProtocol | Record | Enumeration
+Item: TypeAlias = Declaration | Rule | Events | GlobalProtocol | Record | Enumeration
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,6 +325,11 @@ class Document:
     def types(self) -> tuple[Record | Enumeration, ...]:
         """The records and enums."""
         return tuple(item for item in self.items if isinstance(item, Record | Enumeration))
+
+    @property
+    def events(self) -> Events | None:
+        """What the labels mean in raw traffic, where the text says so."""
+        return next((item for item in self.items if isinstance(item, Events)), None)
 
     def __str__(self) -> str:
         from accord.language.printer import print_document  # noqa: PLC0415 - the printer needs the tree

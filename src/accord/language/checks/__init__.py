@@ -14,6 +14,7 @@ from accord.language.checks import (
     deceptive_labels,
     deciders,
     declarations,
+    events,
     exchanges,
     global_loops,
     guardedness,
@@ -38,7 +39,8 @@ __all__ = ["check_document"]
 
 def check_document(document: Document, limits: Limits) -> list[Diagnostic]:
     """Every finding in a parsed text, in source order."""
-    findings = [*declarations.check(document), *rules.check(document), *types.check(document)]
+    findings = [*declarations.check(document), *rules.check(document)]
+    findings += [*events.check(document), *types.check(document)]
     for declaration in document.declarations:
         body, source = declaration.body, document.source
         findings += nesting.check(body, source, limits)

@@ -21,6 +21,7 @@ def check(protocol: GlobalProtocol, document: Document, shapes: Shapes) -> list[
     findings: list[Diagnostic] = []
     for call in calls_in(protocol.body):
         called = shapes.protocols.get(call.protocol)
+        told: tuple[str, str, Span] | None
         if called is None:
             told = _unknown(call, document, shapes)
         elif shapes.circles.get(protocol.name) == call and protocol is shapes.protocols[protocol.name]:

@@ -63,7 +63,10 @@ def _type(type_: FieldType, declared: dict[str, Record | Enumeration], source: S
         help_ = f"did you mean `{meant}`?" if meant else f"declare it: `record {type_.name} {{…}}`"
     elif len(type_.arguments) != wanted:
         takes = {0: "takes no types", 1: "takes one type in `<…>`", 2: "takes two types in `<…>`"}[wanted]
-        message, help_ = f"`{type_.name}` {takes}, found {len(type_.arguments)}", "such as `List<Int>`, `Map<String, Int>`"
+        message, help_ = (
+            f"`{type_.name}` {takes}, found {len(type_.arguments)}",
+            "such as `List<Int>`, `Map<String, Int>`",
+        )
     elif type_.name == "Map" and not _is_text(type_.arguments[0], declared):
         message, help_ = "the keys of a map are texts", "write `Map<String, …>`, or an enum for the keys"
     if message:
@@ -79,8 +82,8 @@ def _endless(declared: dict[str, Record | Enumeration], source: Source) -> list[
     """Records that hold themselves, so that no value would ever be finished."""
     findings: list[Diagnostic] = []
     done: set[str] = set()
-    for root in declared:
-        path: dict[str, list[FieldType]] = {} if root in done else {root: _held(declared[root])}
+    for root, item in declared.items():
+        path: dict[str, list[FieldType]] = {} if root in done else {root: _held(item)}
         while path:
             name = next(reversed(path))
             if not path[name]:

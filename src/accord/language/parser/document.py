@@ -10,6 +10,7 @@ from accord.diagnostics import Diagnostic, Source, Span
 from accord.language.labels import is_name
 from accord.language.lexer import Token, tokenise
 from accord.language.parser.cursor import Cursor
+from accord.language.parser.events import read_events
 from accord.language.parser.globals import read_global
 from accord.language.parser.local import read_protocol
 from accord.language.parser.rules import read_rule
@@ -57,9 +58,9 @@ def parse_document(source: Source, limits: Limits) -> tuple[Document, list[Diagn
 
 
 def _declares(tokens: list[Token], at: int) -> bool:
-    """Whether `protocol Name =`, `protocol Name {`, `record Name {`, `enum Name {` or `rule "name"` stands there.
+    """Whether a declaration begins there: a keyword, its name and a sign.
 
-    `rule name {` is meant to be one too.
+    `rule name {` is meant to be one too, although the name of a rule stands in quotes.
     """
     word = tokens[at]
     if word.kind != "word" or word.value not in _READERS or at + 2 >= len(tokens):
@@ -67,6 +68,8 @@ def _declares(tokens: list[Token], at: int) -> bool:
     name, sign = tokens[at + 1], tokens[at + 2]
     if at and tokens[at - 1].value in _BEFORE_A_NAME:
         return False  # somebody called a message or a role that
+    if word.value == "events":
+        return name.kind == "sign" and name.value == "{"
     if word.value != "rule":
         signs = "={" if word.value == "protocol" else "{"
         return name.kind == "word" and sign.kind == "sign" and sign.value in signs
@@ -86,6 +89,11 @@ def _record(cursor: Cursor) -> list[Item]:
 def _enum(cursor: Cursor) -> list[Item]:
     enum = read_enum(cursor)
     return [enum] if enum else []
+
+
+def _events(cursor: Cursor) -> list[Item]:
+    events = read_events(cursor)
+    return [events] if events else []
 
 
 def _bare(cursor: Cursor) -> list[Item]:
@@ -123,7 +131,7 @@ def _readable(items: list[Item], places: list[int], start: int, end: int) -> lis
     return items if bisect_left(places, start) == bisect_left(places, end + 1) else []
 
 
-_READERS = {"protocol": _named, "rule": _rule, "record": _record, "enum": _enum}
+_READERS = {"protocol": _named, "rule": _rule, "events": _events, "record": _record, "enum": _enum}
 """What reads a declaration, by its first word."""
 
-_BEFORE_A_NAME = frozenset("!?:,>")
+_BEFORE_A_NAME = frozenset("!?.-:,>")

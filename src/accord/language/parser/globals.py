@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["read_global"]
 
-_A_STEP_IS = "a step is `A -> B: Message`, `choice at A {…} or {…}`, `rec X {…}`, `continue X`, `par {…} and {…}` or `do P(…)`"
+_A_STEP_IS = (
+    "a step is `A -> B: Message`, `choice at A {…} or {…}`, `rec X {…}`, `continue X`, `par {…} and {…}` or `do P(…)`"
+)
 _NOT_YET = "leave it out: records say what messages carry, and rules what must hold"
 
 
@@ -189,7 +191,9 @@ class _GlobalParser:
         if token.value == "do":
             return self.call()
         if self.is_sign("!", 1) or self.is_sign("?", 1):
-            raise self.fail("expected a step between two roles", "write `A -> B: Message`; `!` and `?` are for one party")
+            raise self.fail(
+                "expected a step between two roles", "write `A -> B: Message`; `!` and `?` are for one party"
+            )
         raise self.fail("expected a step", _A_STEP_IS)
 
     def exchange(self) -> Exchange:

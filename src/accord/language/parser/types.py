@@ -93,7 +93,7 @@ def _field(cursor: Cursor) -> Field:
 def _type(cursor: Cursor, depth: int) -> FieldType:
     name = cursor.token
     if name.kind != "word" or not cursor.good_name(name):
-        help_ = "a type is `String`, `Int`, `Float`, `Bool`, `Any`, `List<…>`, `Map<…, …>`, `Option<…>`, a record or an enum"
+        help_ = "a type is such as `String`, `Int`, `List<Int>`, `Map<String, Int>`, `Option<Int>`, a record or an enum"
         raise _fail(cursor, "expected a type", help_)
     if depth > DEEPEST:
         cursor.report("E014", f"types are nested deeper than {DEEPEST}", name.span, help_="give the inner one a record")
