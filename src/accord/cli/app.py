@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["app"]
 
 COMMANDS = (
+    "new",
     "check",
     "fmt",
     "show",

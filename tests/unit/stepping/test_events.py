@@ -4,11 +4,11 @@ import io
 
 import pytest
 
-from accord.cli import events
-from accord.cli.events import events_in_arguments, events_in_stream, read_one
-from accord.cli.happenings import Close, Tick
 from accord.errors import UsageError
 from accord.machine.events import Event
+from accord.stepping import events
+from accord.stepping.events import events_in_arguments, events_in_stream, read_one
+from accord.stepping.happenings import Close, Tick
 
 
 def arguments(*texts):
