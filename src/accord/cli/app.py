@@ -39,6 +39,7 @@ COMMANDS = (
     "sessions",
     "review",
     "trace",
+    "studio",
     "explain",
 )
 

@@ -1,22 +1,22 @@
 """`accord fmt`: contracts in their one canonical form.
 
-A formatter is trusted with files nobody else has a copy of. So a file is replaced in one step: at every moment it holds
-the whole old text or the whole new one.
+A file is replaced whole or not at all, and only by a text that says the same: see `accord.language.formatting` and
+`accord.replacing`.
 """
 
 from __future__ import annotations
 
-import os
-import stat
 import sys
-import tempfile
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import rich_click as click
 from click.exceptions import Exit
 
 from accord.cli.sources import existing_path
 from accord.errors import ContractError, UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["command"]
 
@@ -36,6 +36,7 @@ def command(paths: tuple[Path, ...], *, only_check: bool) -> None:
     from accord.cli.terminal import open_screen, print_diagnostics
     from accord.diagnostics.visible import visible
     from accord.language.formatting import formatted
+    from accord.replacing import replace_file
 
     files = find_contracts(paths)
     if STDIN in files and len(files) > 1:
@@ -66,32 +67,6 @@ def command(paths: tuple[Path, ...], *, only_check: bool) -> None:
         raise UsageError("; ".join(map(str, unwritable)))
     if failed or (only_check and changed):
         raise Exit(1)
-
-
-def replace_file(path: Path, text: str) -> None:
-    """Give the file a new text in one step, keeping its permissions; a symbolic link keeps pointing to it."""
-    target = path.resolve()
-    temporary = None
-    try:
-        before = target.stat()
-        if not stat.S_ISREG(before.st_mode):
-            raise PermissionError(0, "it is no ordinary file")
-        if not os.access(target, os.W_OK):
-            raise PermissionError(0, "the file is read-only")
-        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=".accord-", delete=False) as file:
-            temporary = Path(file.name)
-            file.write(text.encode("utf-8"))
-            file.flush()
-            os.fsync(file.fileno())
-        os.chown(temporary, before.st_uid, before.st_gid)
-        temporary.chmod(stat.S_IMODE(before.st_mode))
-        temporary.replace(target)
-        temporary = None
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
 
 
 def _write_out(text: str) -> None:

@@ -22,7 +22,7 @@ def formatted(source: Source, limits: Limits = DEFAULT_LIMITS) -> str:
 
     Example:
         >>> formatted(Source("!Ask . ?Answer"))
-        '!Ask.?Answer\\n'
+        '!Ask.?Answer\n'
     """
     document, findings = examine(source, limits)
     if any(finding.severity == "error" for finding in findings):
