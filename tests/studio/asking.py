@@ -1,4 +1,4 @@
-"""The studio's application, asked inside this process: no server, no thread of its own, every byte as the page sends it."""
+"""The studio's application, asked inside this process: no server, but every byte as the page sends it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from accord.studio.bounds import DEFAULT_BOUNDS, Bounds
 from accord.studio.files import Files
 from accord.studio.gate import Gate
 
-TOKEN = "a-token-for-tests"
+TOKEN = "a-token-for-tests"  # noqa: S105 - for tests
 HOST = "127.0.0.1:8722"
 GOOD = {
     "host": HOST,
@@ -66,12 +66,11 @@ class Asker:
         found = {name.decode(): value.decode() for name, value in start["headers"]}
         return Answer(start["status"], found, b"".join(message.get("body", b"") for message in sent[1:]))
 
-    def post(self, name: str, **request) -> Answer:
+    def post(self, name: str, /, **request) -> Answer:
         return self.request("POST", f"/api/{name}", json.dumps(request).encode())
 
-    def ask(self, name: str, **request):
+    def ask(self, name: str, /, **request):
         """The answer to a request that must succeed."""
         answer = self.post(name, **request)
         assert answer.status == 200, answer.body
         return answer.json
-

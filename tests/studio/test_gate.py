@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.studio.asking import GOOD, HOST, TOKEN, Asker
 
 from accord.studio.answers import ANSWERS
 from accord.studio.bounds import Bounds
+from tests.studio.asking import GOOD, HOST, TOKEN, Asker
 
 BODY = b'{"text": "!a.end"}'
 
@@ -92,7 +92,17 @@ def test_size_and_time_are_limited():
 
 @pytest.mark.parametrize(
     "body",
-    [b"", b"{", b"[]", b'{"text": 1}', b'{"text": "", "x": 1}', b"\xff", b"[" * 100_000, b'{"text": "\\ud800"}', b"null"],
+    [
+        b"",
+        b"{",
+        b"[]",
+        b'{"text": 1}',
+        b'{"text": "", "x": 1}',
+        b"\xff",
+        b"[" * 100_000,
+        b'{"text": "\\ud800"}',
+        b"null",
+    ],
 )
 def test_what_is_no_request_is_told(asker, body):
     answer = asker.request("POST", "/api/contract", body)

@@ -64,7 +64,7 @@ def _contract(studio: Studio, request: Text) -> object:
 
 
 def _walk(studio: Studio, request: Walk) -> object:
-    return walk(_compiled(studio, request.text), request, studio.bounds)
+    return walk(_compiled(studio, request.text), request, studio.bounds, studio.memory)
 
 
 def _events(studio: Studio, request: Trace) -> object:

@@ -23,6 +23,7 @@ from accord.studio.answers import ANSWERS
 from accord.studio.contracts import examine_text
 from accord.studio.gate import Gatekeeper
 from accord.studio.requests import RefusedError, read
+from accord.studio.walking import Memory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,12 +42,13 @@ _REMEMBERED = 16
 
 
 class Studio:
-    """What the studio was opened on. Texts that were examined last are remembered."""
+    """What the studio was opened on. Texts and walks that were looked at last are remembered."""
 
     def __init__(self, opened: Files, bounds: Bounds) -> None:
         self.files = opened
         self.bounds = bounds
         self.examine = lru_cache(_REMEMBERED)(self._examine)
+        self.memory = Memory()
 
     def _examine(self, text: str) -> Examined:
         return examine_text(text, self.bounds.limits)

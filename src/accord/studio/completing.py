@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from accord.language.labels import is_word_character, print_label
+from accord.language.lexer import tokenise
+from accord.limits import DEFAULT_LIMITS
 from accord.studio.contracts import labels_in
 from accord.studio.places import Places
 
@@ -43,7 +46,7 @@ def complete(examined: Examined, at: int, palette: Iterable[str]) -> dict[str, o
     while start and (is_word_character(text[start - 1]) or text[start - 1] in "-:"):
         start -= 1
     typed = text[start:end].casefold()
-    labels = set(palette) | (labels_in(examined.document) if examined.document is not None else set())
+    labels = set(palette) | _labels(examined)
     sign = text[:start].rstrip()[-1:]
     words: list[tuple[str, str]] = []
     if sign in {"!", "?"} and start and text[start - 1] == sign:
@@ -56,6 +59,16 @@ def complete(examined: Examined, at: int, palette: Iterable[str]) -> dict[str, o
     seen = dict.fromkeys(pair for pair in words if pair[0].casefold().startswith(typed) and pair[0].casefold() != typed)
     options = [{"text": word, "kind": kind} for word, kind in seen][:_MOST]
     return {"from": places.unit(start), "to": places.unit(end), "options": options}
+
+
+def _labels(examined: Examined) -> set[str]:
+    """The labels of the text; while somebody types and it cannot be read, also what stands where labels do."""
+    found = labels_in(examined.document) if examined.document is not None else set()
+    if examined.contract is None:
+        tokens = tokenise(examined.source, DEFAULT_LIMITS)[0]
+        pairs = pairwise(tokens)
+        found |= {after.value for sign, after in pairs if sign.value in {"!", "?"} and after.kind in {"word", "string"}}
+    return found
 
 
 def _keywords(text: str, start: int, sign: str) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import socket
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -43,7 +44,8 @@ def serve(studio: Studio, port: int | None, tell: Callable[[str], None]) -> None
             timeout_keep_alive=30,
         )
         tell(f"http://{HOST}:{taken}/#token={token}")
-        uvicorn.Server(config).run([listener])
+        with suppress(KeyboardInterrupt):  # how somebody at a terminal ends it
+            uvicorn.Server(config).run([listener])
 
 
 def _listen(port: int | None) -> socket.socket:

@@ -8,6 +8,8 @@ the answers to what it asks, or an event that was typed.
 from __future__ import annotations
 
 import io
+from collections import OrderedDict
+from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -44,10 +46,12 @@ if TYPE_CHECKING:
     from accord.studio.bounds import Bounds
     from accord.studio.requests import Next, Walk
 
-__all__ = ["event_line", "read_events", "walk"]
+__all__ = ["Memory", "event_line", "read_events", "walk"]
 
 _INSTANCES_SHOWN = 20
 _RULE_INSTANCES_SHOWN = 3
+_OTHERS_SHOWN = 60
+_REMEMBERED = 16
 _MISUSE = "misuse"
 
 
@@ -86,18 +90,57 @@ def event_line(event: Happening) -> dict[str, object]:
     return line if event.at is None else {**line, "at": event.at}
 
 
-def walk(contract: Contract, request: Walk, bounds: Bounds) -> dict[str, object]:
+class Memory:
+    """The walks that were asked about last, so that one more event costs one more event.
+
+    Situations are values, so what is remembered is never wrong: a line is only taken from here if all before it are the
+    same.
+    """
+
+    def __init__(self) -> None:
+        self._walks: OrderedDict[tuple[object, ...], list[tuple[str, list[_Turn]]]] = OrderedDict()
+
+    def recall(self, key: tuple[object, ...], lines: list[str]) -> list[tuple[str, list[_Turn]]]:
+        """The turns of as many lines as are known."""
+        known = self._walks.get(key, [])
+        same = 0
+        for (line, _), asked in zip(known, lines, strict=False):
+            if line != asked:
+                break
+            same += 1
+        return known[:same]
+
+    def keep(self, key: tuple[object, ...], walked: list[tuple[str, list[_Turn]]]) -> None:
+        """Remember a walk, and forget the oldest."""
+        self._walks[key] = walked
+        with suppress(KeyError):  # another request may have been quicker
+            self._walks.move_to_end(key)
+            while len(self._walks) > _REMEMBERED:
+                self._walks.popitem(last=False)
+
+
+def walk(contract: Contract, request: Walk, bounds: Bounds, memory: Memory) -> dict[str, object]:
     """Every verdict, and where the session is after the last event."""
     situation = begin(contract, request.protocol, make_time(request.at))
     until = monotonic() + bounds.seconds
-    turns: list[_Turn] = []
-    position = 0
-    for event in read_events("\n".join(request.events), bounds.events):
-        turns.append(_take(situation, event, request.mode, position))
-        situation = turns[-1].situation
-        position += not isinstance(event, Tick)
+    key = (request.text, request.protocol, request.mode, request.at)
+    walked = memory.recall(key, request.events)
+    turns = [turn for _, of_line in walked for turn in of_line]
+    situation = turns[-1].situation if turns else situation
+    position = sum(not isinstance(turn.event, Tick) for turn in turns)
+    for line in request.events[len(walked) :]:
+        of_line: list[_Turn] = []
+        for event in read_events(line, bounds.events):
+            of_line.append(_take(situation, event, request.mode, position))
+            situation = of_line[-1].situation
+            position += not isinstance(event, Tick)
+        walked.append((line, of_line))
+        turns += of_line
+        if len(turns) > bounds.events:
+            raise RefusedError(f"a walk has {bounds.events} events at the most")
         if monotonic() > until:
             raise RefusedError(f"the walk takes longer than {bounds.seconds:g} seconds; try fewer events")
+    memory.keep(key, walked)
     problem = ""
     if request.next is not None:
         try:
@@ -135,9 +178,9 @@ def _meant(situation: Situation, chosen: Next) -> Happening:
         if not questions:
             return subject
     else:
-        found = [symbol for symbol in actions(situation) if symbol.word == chosen.move]
+        found = [symbol for symbol in (*actions(situation), *_others(situation)) if symbol.word == chosen.move]
         if not found:
-            raise UsageError(f"`{clip(chosen.move or '')}` is nothing that may happen now")
+            raise UsageError(f"`{clip(chosen.move or '')}` is nothing that the contract names")
         subject = found[0]
         questions = questions_about(situation, subject)
     asking: Asking | Happening = Asking(subject, (*questions,), now_of(situation))
@@ -197,7 +240,8 @@ def _now(
         "states": states,
         "graph": None if machine is None else graph_of(machine, states, most),
         "allowed": [] if over else list(situation.allowed),
-        "moves": _moves(situation),
+        "moves": _moves(situation, actions(situation)),
+        "others": [] if over else _moves(situation, _others(situation)),
         "anything": not over and isinstance(situation.standing, OpenStanding),
         "sliced": situation.stage.stages.sliced is not None,
         "may_end": not over and status(situation) == "complete",
@@ -213,7 +257,17 @@ def _now(
     }
 
 
-def _moves(situation: Situation) -> list[dict[str, object]]:
+def _others(situation: Situation) -> tuple[Symbol, ...]:
+    """What the contract names and is not allowed now: what to try to see a refusal."""
+    machine = _machine(situation)
+    named = set() if machine is None else set(machine.symbols)
+    if machine is None:
+        patterns = [pattern for node in situation.rules for pattern in node.machine.patterns]
+        named = {Symbol(pattern.direction or ("?" if pattern.gated else "!"), pattern.label) for pattern in patterns}
+    return tuple(sorted(named.difference(actions(situation)), key=lambda symbol: symbol.word)[:_OTHERS_SHOWN])
+
+
+def _moves(situation: Situation, symbols: Iterable[Symbol]) -> list[dict[str, object]]:
     return [
         {
             "word": symbol.word,
@@ -221,7 +275,7 @@ def _moves(situation: Situation) -> list[dict[str, object]]:
             "kind": "send" if symbol.direction == "!" else "gate" if symbol.gated else "receive",
             "questions": _questions(questions_about(situation, symbol)),
         }
-        for symbol in actions(situation)
+        for symbol in symbols
     ]
 
 
