@@ -7,21 +7,29 @@ BENCH := .venv-bench
 BENCH_READY := $(BENCH)/.ready
 WORKERS ?= 2
 
-.PHONY: demo test soak check bench docs clean servers
+.PHONY: demo test soak check bench docs page clean servers browser
 
 demo: $(READY)
 	@$(BIN)/python examples/booking/demo.py
 
-test: $(READY) servers
+test: $(READY) servers browser
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
 # The long checks of `make test` at full volume.
-soak: $(READY) servers
+soak: $(READY) servers browser
 	ACCORD_SOAK=1 $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
 # PostgreSQL and Redis for the tests of stores, if they can be installed here.
 servers:
 	@sh tests/stores/install_servers.sh
+
+# Chromium, and what the studio's page is built with, if they can be installed here.
+browser:
+	@sh tests/browser/install_browser.sh
+
+# The studio's page, from its source in web/ into the package.
+page: browser
+	cd web && npm run build
 
 check: $(READY)
 	$(BIN)/ruff check .
@@ -39,7 +47,7 @@ docs: $(READY)
 	$(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) $(BENCH) site build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(BENCH) web/node_modules site build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("accord needs Python 3.11 or newer, found " + sys.version) if sys.version_info < (3, 11) else None'

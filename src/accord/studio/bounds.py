@@ -34,7 +34,7 @@ class Bounds:
     """After so long a request is answered with a refusal; a walk stops by itself."""
     events: int = 20_000
     """Events of one walk."""
-    shown_states: int = 120
+    shown_states: int = 80
     """States that are drawn of a machine, unless more are asked for."""
     shown_turns: int = 500
     """Turns of a walk that are told in full."""
