@@ -26,21 +26,28 @@ from accord.trace.validation import Validation, validate_with_config
 from accord.trace.violations import Violation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from accord.trace.events import RunId, RunKey, TraceEvent
     from accord.trace.reading import Line, TraceFile
     from accord.trace.redaction import Redaction
     from accord.trace.validation import TracePlan
 
-__all__ = ["RunSummary", "TraceSummary", "find_event", "summarise"]
+__all__ = ["MOST_KEPT", "RunSummary", "TraceSummary", "find_event", "summarise"]
 
 Kind = Literal["events", "records", "baseline"]
 
 
+MOST_KEPT = 10_000
+"""Violations of one file that are kept with all their facts; of the others, code and place."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """One run. `hashes` are those of its events, if they are known."""
+    """One run. `hashes` are those of its events, if they are known.
+
+    `violations` are the first ones, `places` are those of all: by code the numbers of events.
+    """
 
     key: str
     run_id: RunId = None
@@ -49,6 +56,12 @@ class RunSummary:
     fingerprint: str | None = None
     hashes: tuple[str, ...] = ()
     violations: tuple[Violation, ...] = ()
+    places: Mapping[str, Sequence[int]] = field(default_factory=dict)
+
+    @property
+    def violation_count(self) -> int:
+        """How many violations there are."""
+        return sum(map(len, self.places.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +74,13 @@ class TraceSummary:
     baseline: Baseline | None = None
 
 
-def summarise(file: TraceFile, plan: TracePlan, *, validate: bool = True, again: bool = True) -> TraceSummary:
+def summarise(
+    file: TraceFile, plan: TracePlan, *, validate: bool = True, again: bool = True, hashes: bool = True
+) -> TraceSummary:
     """What is known of the runs in a file.
 
-    Without `validate` no violations are looked for; without `again` those of records are what they were.
+    Without `validate` no violations are looked for; without `again` those of records are what they were. Without
+    `hashes` the digests of events are not kept.
     """
     with open_trace(file) as (opened, name), _seekable(opened) as seekable:
         kind, first = _kind(seekable, name)
@@ -77,7 +93,7 @@ def summarise(file: TraceFile, plan: TracePlan, *, validate: bool = True, again:
             return TraceSummary(name, kind, runs, baseline)
         if kind == "records":
             return TraceSummary(name, kind, _named(_records(seekable, name, plan, validate=validate and again)))
-        return TraceSummary(name, kind, _named(_runs(seekable, name, plan, validate=validate)))
+        return TraceSummary(name, kind, _named(_runs(seekable, name, plan, validate=validate, hashes=hashes)))
 
 
 @contextmanager
@@ -131,7 +147,7 @@ def _name(run: RunKey) -> str:
 # -- events ------------------------------------------------------------------------------------------------------------
 
 
-def _runs(file: BinaryIO, name: str, plan: TracePlan, *, validate: bool) -> Iterator[RunSummary]:
+def _runs(file: BinaryIO, name: str, plan: TracePlan, *, validate: bool, hashes: bool) -> Iterator[RunSummary]:
     config = plan.config
     redaction = make_redaction(config.store.redact)
     cover = Cover((), redaction.replacement)
@@ -139,7 +155,7 @@ def _runs(file: BinaryIO, name: str, plan: TracePlan, *, validate: bool) -> Iter
         start = file.tell()
         cover = _cover(redaction, (line for lines in read_pieces(file, name) for line in lines))
         file.seek(start)
-    validation = Validation(plan)
+    validation = Validation(plan, most=MOST_KEPT)
     normaliser = make_normaliser(config.fingerprint.normaliser)
     printers: dict[RunKey, Fingerprinter] = {}
     for piece in read_pieces(file, name):
@@ -151,7 +167,7 @@ def _runs(file: BinaryIO, name: str, plan: TracePlan, *, validate: bool) -> Iter
             printer = printers.get(key)
             if printer is None:
                 printer = printers[key] = Fingerprinter(
-                    normaliser, config.fingerprint.algorithm, keep=config.fingerprint.enabled
+                    normaliser, config.fingerprint.algorithm, keep=hashes and config.fingerprint.enabled
                 )
             if config.fingerprint.enabled:
                 payload = redaction.redact(line.payload, cover) if redaction and _is_object(line) else line.payload
@@ -159,6 +175,7 @@ def _runs(file: BinaryIO, name: str, plan: TracePlan, *, validate: bool) -> Iter
             else:
                 printer.count += 1
     by_run = _by_run(validation.finish() if validate else [], cover)
+    places = validation.places
     for (run_id, example_id), printer in printers.items():
         print_ = printer.finish() if config.fingerprint.enabled else None
         yield RunSummary(
@@ -169,9 +186,10 @@ def _runs(file: BinaryIO, name: str, plan: TracePlan, *, validate: bool) -> Iter
             None if print_ is None else print_.value,
             () if print_ is None else tuple(print_.hashes),
             tuple(by_run.pop((run_id, example_id), ())),
+            places.pop((run_id, example_id), {}),
         )
-    for (run_id, example_id), violations in by_run.items():  # of a trace without events
-        yield RunSummary(_name((run_id, example_id)), run_id, example_id, violations=tuple(violations))
+    for run, found in places.items():  # of a trace without events
+        yield RunSummary(_name(run), *run, violations=tuple(by_run[run]), places=found)
 
 
 def _is_object(line: Line) -> bool:
@@ -238,6 +256,7 @@ def _records(file: BinaryIO, name: str, plan: TracePlan, *, validate: bool) -> I
             fingerprint,
             tuple(hashes),
             tuple(violations),
+            _places(violations),
         )
 
 
@@ -250,6 +269,13 @@ def _values(file: BinaryIO, name: str) -> Iterator[tuple[int, Any]]:
                 yield number, decode_json(line, f"{name}:{number}")
             number += 1
         number -= 1  # the end of the last line begins none
+
+
+def _places(violations: Iterable[Violation]) -> dict[str, list[int]]:
+    places: dict[str, list[int]] = {}
+    for violation in violations:
+        places.setdefault(violation.code, []).append(violation.event_seq)
+    return places
 
 
 def _is_list_of_texts(value: object) -> bool:
