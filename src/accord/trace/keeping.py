@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from accord.trace.config import TraceConfig, TraceStoreConfig
     from accord.trace.events import TraceEvent
     from accord.trace.fingerprint import TraceFingerprint
+    from accord.trace.sinks import TraceSink
     from accord.trace.validation import TracePlan
     from accord.trace.violations import Violation
 
@@ -29,10 +30,13 @@ __all__ = ["TraceKeeper", "kept_event"]
 
 
 class TraceKeeper:
-    """Takes the events of one run and gives its trace as plain values."""
+    """Takes the events of one run and gives its trace as plain values; with a `sink` it passes them on."""
 
-    def __init__(self, plan: TracePlan) -> None:
+    def __init__(self, plan: TracePlan, sink: TraceSink | None = None) -> None:
         self.config: TraceConfig = plan.config
+        self._sink = sink
+        self.sink_error: Exception | None = None
+        """What the sink failed with first. Nothing is written to it after that."""
         self._validation = Validation(plan)
         self._redaction = make_redaction(self.config.store.redact)
         fingerprint = self.config.fingerprint
@@ -69,6 +73,11 @@ class TraceKeeper:
             except Exception as error:  # noqa: BLE001 - a normaliser of the user's own may do anything
                 self._printer = None
                 self._failure = f"{type(error).__name__}: {error}"
+        if self._sink is not None and self.sink_error is None:
+            try:
+                self._sink.write(event if payload is event.payload else replace(event, payload=payload))
+            except Exception as error:  # noqa: BLE001 - recording never breaks what is recorded
+                self.sink_error = error
         store = self.config.store
         if store.mode == "full" and (store.max_events is None or len(self._events) < store.max_events):
             self._events.append(kept_event(event, payload, store))
@@ -92,7 +101,7 @@ class TraceKeeper:
             "event_count": self._count,
         }
         if self._failure:
-            trace["fingerprint_error"] = self._failure
+            trace["fingerprint_error"] = self.cover.text(self._failure)
         store = self.config.store
         if store.mode != "none" and printed is not None:
             trace["event_hashes"] = printed.hashes

@@ -216,8 +216,7 @@ class TraceRecorder:
         try:
             yield span
         except BaseException as error:
-            if not span.ended:
-                self.record_error(error, stream_id=stream_id)
+            span.fail(error)
             raise
         span.end()
 
