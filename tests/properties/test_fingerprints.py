@@ -146,7 +146,8 @@ def random_value(chance, depth=0):
     return chance.choice(
         [
             None, True, False, 0, -1, 2**53 - 1, 1.0, -0.0, 0.1, 1e21, 1e20, 123456789.125, 5e-324,
-            1.7976931348623157e308, chance.random(), chance.uniform(-1, 1) * 10 ** chance.randrange(-30, 30), chance.getrandbits(50),
+            1.7976931348623157e308, chance.random(), chance.uniform(-1, 1) * 10 ** chance.randrange(-30, 30),
+            chance.getrandbits(50),
             "", "a\u2028b", "\x00\x1f\x7f", "\ud800", "😀", "x" * chance.randrange(40),
         ]
     )  # fmt: skip

@@ -22,6 +22,7 @@ from accord.trace.protocol import ProtocolValidator, protocol_plan
 from accord.trace.reading import Line, open_trace, read_pieces
 from accord.trace.results import ToolResults
 from accord.trace.runs import Report, Run
+from accord.trace.values import NotJsonError, check_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -156,7 +157,7 @@ class Validation:
         position = self._position
         for event in events:
             if type(event) is not Line:
-                event = _event(event, position)  # noqa: PLW2901 - the same event
+                event = self._looked_at(event, position)  # noqa: PLW2901 - the same event
             position += 1
             handlers = get(event.kind, otherwise)
             if handlers is None:
@@ -195,6 +196,17 @@ class Validation:
         if run is None:
             run = self._runs[key] = Run(run_id, example_id)
         return run
+
+    def _looked_at(self, value: Any, place: int) -> TraceEvent | Line:  # noqa: ANN401 - whatever the caller has
+        """An event that was not read from JSON, and so may hold what JSON cannot hold."""
+        event = _event(value, place)
+        if event.kind in self._handlers:
+            try:
+                check_json(event.payload)
+            except NotJsonError as error:
+                run = self._find(event.run_id, event.example_id)
+                self._report.add(run, place + 1, "INVALID_PAYLOAD", event.seq, event.kind, str(error))
+        return event
 
     def _object(self, run: Run, position: int, event: TraceEvent | Line) -> dict[str, Any]:
         if isinstance(event.payload, dict):

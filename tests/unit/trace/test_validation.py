@@ -357,6 +357,19 @@ def test_hostile_arguments():
     assert payload({"b": 2**200}, tools)[0][0] == "TOOL_INVALID_ARG_TYPE"
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), object(), {1: 2}, {"a": {b"x"}}])
+def test_what_json_cannot_hold_passes_for_nothing(value):
+    anything = config(
+        tool_payloads={"tools": {"t": {"args_schema": {"properties": {"x": {"type": ["null", "object"]}}}}}}
+    )
+    given = [call("t", {"x": value}), result("t")]
+    plain = [{"seq": seq, "kind": kind, "payload": payload} for seq, (kind, payload) in enumerate(given)]
+    for one in (plain, [TraceEvent(**event) for event in plain]):
+        first, *_ = validate_with_config(one, anything)
+        assert (first.code, first.event_seq) == ("INVALID_PAYLOAD", 0) and "`/arguments/x" in first.detail
+    assert found(events(call("t", {"x": None}), result("t")), anything) == []
+
+
 def test_every_key_of_payloads_works():
     settings = config(
         tool_payloads={"tool_key": "t", "args_key": "a", "tools": {"x": {"args_schema": {"required": ["q"]}}}}
