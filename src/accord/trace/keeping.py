@@ -85,14 +85,11 @@ class TraceKeeper:
     def finish(self) -> dict[str, Any]:
         """The trace as it is kept: fingerprint, violations, tool sequence, and by `store` events or their digests."""
         if self._redaction:
-            secrets: set[str] = set()
-            for event in self._held:
-                secrets |= self._redaction.secrets(event.payload)
-            self.cover = Cover(secrets, self._redaction.replacement)
+            self.cover = self._redaction.cover(event.payload for event in self._held)
             for event in self._held:
                 self._keep(event, self._redaction.redact(event.payload, self.cover))
             self._held = []
-        self.violations = [self._covered(violation) for violation in self._validation.finish()]
+        self.violations = [violation.covered(self.cover) for violation in self._validation.finish()]
         printed: TraceFingerprint | None = None if self._printer is None else self._printer.finish()
         trace: dict[str, Any] = {
             "fingerprint": None if printed is None else printed.value,
@@ -110,12 +107,6 @@ class TraceKeeper:
             if store.max_events is not None and self._count > len(self._events):
                 trace["events_left_out"] = self._count - len(self._events)
         return trace
-
-    def _covered(self, violation: Violation) -> Violation:
-        if not self.cover:
-            return violation
-        detail, context = self.cover.text(violation.detail), self.cover.over(violation.context)
-        return replace(violation, detail=detail, context=context)
 
 
 def kept_event(event: TraceEvent, payload: dict[str, Any], store: TraceStoreConfig) -> dict[str, Any]:

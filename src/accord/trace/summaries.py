@@ -13,6 +13,7 @@ import tempfile
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast
 
 from accord.errors import UsageError
@@ -20,7 +21,7 @@ from accord.trace.baselines import Baseline, read_baseline
 from accord.trace.events import as_event
 from accord.trace.fingerprint import Fingerprinter
 from accord.trace.importing import make_normaliser, make_redaction
-from accord.trace.reading import decode_json, open_trace, pieces, read_pieces
+from accord.trace.reading import decode_json, open_trace, pieces, read_lines, read_pieces
 from accord.trace.redaction import Cover
 from accord.trace.validation import Validation, validate_with_config
 from accord.trace.violations import Violation
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     from accord.trace.events import RunId, RunKey, TraceEvent
     from accord.trace.reading import Line, TraceFile
-    from accord.trace.redaction import Redaction
     from accord.trace.validation import TracePlan
 
 __all__ = ["MOST_KEPT", "RunSummary", "TraceSummary", "find_event", "summarise"]
@@ -153,7 +153,7 @@ def _runs(file: BinaryIO, name: str, plan: TracePlan, *, validate: bool, hashes:
     cover = Cover((), redaction.replacement)
     if redaction:
         start = file.tell()
-        cover = _cover(redaction, (line for lines in read_pieces(file, name) for line in lines))
+        cover = redaction.cover(line.payload for line in read_lines(file, name))
         file.seek(start)
     validation = Validation(plan, most=MOST_KEPT)
     normaliser = make_normaliser(config.fingerprint.normaliser)
@@ -196,20 +196,10 @@ def _is_object(line: Line) -> bool:
     return isinstance(line.payload, dict)
 
 
-def _cover(redaction: Redaction, lines: Iterable[Line | TraceEvent]) -> Cover:
-    secrets: set[str] = set()
-    for line in lines:
-        secrets |= redaction.secrets(line.payload)
-    return Cover(secrets, redaction.replacement)
-
-
 def _by_run(violations: Iterable[Violation], cover: Cover) -> dict[RunKey, list[Violation]]:
     found: dict[RunKey, list[Violation]] = {}
     for violation in violations:
-        shown = violation
-        if cover:
-            shown = replace(violation, detail=cover.text(violation.detail), context=cover.over(violation.context))
-        found.setdefault((violation.run_id, violation.example_id), []).append(shown)
+        found.setdefault((violation.run_id, violation.example_id), []).append(violation.covered(cover))
     return found
 
 
@@ -321,18 +311,17 @@ def find_event(file: TraceFile, summary: TraceSummary, key: str, place: int, pla
             return as_event(events[place]) if place < len(events) else None
         cover = Cover((), redaction.replacement)
         if redaction:
-            cover = _cover(redaction, (line for lines in read_pieces(opened, name) for line in lines))
+            cover = redaction.cover(line.payload for line in read_lines(opened, name))
             opened.seek(0)
-        at = 0
-        for lines in read_pieces(opened, name):
-            for line in lines:
-                if (line.run_id, line.example_id) == (run.run_id, run.example_id):
-                    if at == place:
-                        payload = line.payload if _is_object(line) else {"": line.payload}
-                        shown = redaction.redact(payload, cover) if redaction else payload
-                        return as_event({"seq": line.seq, "kind": line.kind, "payload": shown})
-                    at += 1
-    return None
+        of_run = (
+            line for line in read_lines(opened, name) if line.run_id == run.run_id and line.example_id == run.example_id
+        )
+        line = next(islice(of_run, place, None), None)
+        if line is None:
+            return None
+        payload = line.payload if _is_object(line) else {"": line.payload}
+        shown = redaction.redact(payload, cover) if redaction else payload
+        return as_event({"seq": line.seq, "kind": line.kind, "payload": shown})
 
 
 def _events_of(record: Mapping[str, Any]) -> list[Any]:
