@@ -126,6 +126,28 @@ def test_answers_that_never_change():
     assert (trace_fingerprint(EVENTS), event_hashes(EVENTS)) == (PRINT, HASHES)
 
 
+PLANTED = {
+    "keys in the order of code points": (
+        "accord.canonical._utf16",
+        lambda key: key.encode("utf-32-be", "surrogatepass"),
+    ),
+    "numbers as Python writes them": ("accord.canonical._number", repr),
+    "control characters as they are": (
+        "accord.canonical._string",
+        lambda text: f'"{text}"'.replace("\ud800", "\\ud800"),
+    ),
+    "keys above the basic plane as they come": ("accord.canonical._has_ascii_keys", lambda _: True),
+    "whole floats as floats": ("accord.trace.normaliser._float", lambda value, odd: odd.append(value) or value + 0.5),
+    "digests of nothing": ("accord.trace.normaliser._hashed", lambda *_: {}),
+}
+
+
+@pytest.mark.parametrize("bug", PLANTED)
+def test_planted_bugs_are_caught(bug, monkeypatch):
+    monkeypatch.setattr(*PLANTED[bug])
+    assert trace_fingerprint(EVENTS) != PRINT
+
+
 NODE = r"""
 const crypto = require("crypto");
 const sha = (text) => crypto.createHash("sha256").update(text).digest("hex");
