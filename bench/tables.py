@@ -300,7 +300,7 @@ def _guard(guard: GuardCosts) -> Table:
 def traces_table(traces: TraceCosts) -> Table:
     """What traces cost."""
     prints = "; ".join(f"{name} {rate:.0f} MB/s" for name, rate in traces.fingerprints.items())
-    peak = "not measured" if traces.peak_bytes is None else f"{traces.peak_bytes / 1e6:.0f} MB"
+    peak = traces.peak_bytes if isinstance(traces.peak_bytes, str) else f"{traces.peak_bytes / 1e6:.0f} MB"
     return Table(
         "Validating a trace with every validator: us for an event, best",
         ("events", "msgspec decodes", "accord validates", "ratio", "events per second", "order rules violated"),

@@ -102,16 +102,10 @@ def _kind(file: BinaryIO, name: str) -> tuple[Kind, object]:
         file.seek(start)
         if isinstance(value, dict) and "accord_trace_baseline" in value:
             return "baseline", value
-    for number, piece in pieces(file, name):
-        file.seek(start)
-        line = next((line for line in piece.split(b"\n") if line.strip()), b"")
-        if not line:
-            break
-        value = decode_json(line, f"{name}:{number}")
-        if isinstance(value, dict) and "kind" not in value and "custom" in value:
-            return "records", value
-        break
+    _, value = next(_values(file, name), (0, None))
     file.seek(start)
+    if isinstance(value, dict) and "kind" not in value and "custom" in value:
+        return "records", value
     return "events", None
 
 
@@ -211,6 +205,8 @@ def _records(file: BinaryIO, name: str, plan: TracePlan, *, validate: bool) -> I
     """
     for number, record in _values(file, name):
         where = f"{name}:{number}"
+        if not isinstance(record, dict):
+            raise UsageError(f"{where}: expected the record of a probe, an object")
         custom = record.get("custom")
         trace = custom.get("trace") if isinstance(custom, dict) else None
         run_id, example_id = _id(record.get("run_id"), where), _id(record.get("example_id"), where)
@@ -245,14 +241,15 @@ def _records(file: BinaryIO, name: str, plan: TracePlan, *, validate: bool) -> I
         )
 
 
-def _values(file: BinaryIO, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    for first, piece in pieces(file, name):
-        for offset, line in enumerate(piece.split(b"\n")):
+def _values(file: BinaryIO, name: str) -> Iterator[tuple[int, Any]]:
+    """Every value of a file of JSON lines, with the number of its line."""
+    number = 1
+    for piece in pieces(file, name):
+        for line in piece.split(b"\n"):
             if line.strip():
-                value = decode_json(line, f"{name}:{first + offset}")
-                if not isinstance(value, dict):
-                    raise UsageError(f"{name}:{first + offset}: expected the record of a probe, an object")
-                yield first + offset, value
+                yield number, decode_json(line, f"{name}:{number}")
+            number += 1
+        number -= 1  # the end of the last line begins none
 
 
 def _is_list_of_texts(value: object) -> bool:
@@ -291,7 +288,9 @@ def find_event(file: TraceFile, summary: TraceSummary, key: str, place: int, pla
         opened.seek(0)
         if summary.kind == "records":
             wanted = list(summary.runs).index(key)
-            record = next((value for at, (_, value) in enumerate(_values(opened, name)) if at == wanted), {})
+            record: dict[str, Any] = next(
+                (value for at, (_, value) in enumerate(_values(opened, name)) if at == wanted), {}
+            )
             events = _events_of(record)
             return as_event(events[place]) if place < len(events) else None
         cover = Cover((), redaction.replacement)
