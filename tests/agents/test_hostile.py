@@ -339,17 +339,27 @@ def test_a_run_that_begins_while_a_tool_of_its_thread_runs(kind, recorder):
     assert recorder.names == ["search", "book"]
 
 
-@pytest.mark.parametrize("kind", ["contract", "checkpointed"])
-def test_two_runs_that_begin_with_one_checkpoint_are_two_futures_of_it(kind, recorder):
-    """LangGraph lets both go on from there, and the session in the checkpoint goes with both."""
+def from_one_checkpoint(recorder, middleware):
+    """Two runs of one thread that have both begun before either has done anything."""
     met = Barrier(2, timeout=30)
 
     def wait(_):
         met.wait()
         return SCRIPT[0]
 
-    agent, _ = agent_of([wait, *SCRIPT[1:]], booking_of(kind, recorder), recorder)
+    agent, _ = agent_of([wait, *SCRIPT[1:], "done"], middleware, recorder)
     with ThreadPoolExecutor(2) as pool:
-        results = list(pool.map(lambda _: agent.invoke(asked(), config()), range(2)))
+        return list(pool.map(lambda _: agent.invoke(asked(), config()), range(2)))
+
+
+@pytest.mark.parametrize("kind", ["contract", "checkpointed"])
+def test_two_runs_that_begin_with_one_checkpoint_are_two_futures_of_it(kind, recorder):
+    """LangGraph lets both go on from there, and the session in the checkpoint goes with both."""
+    results = from_one_checkpoint(recorder, booking_of(kind, recorder))
     assert [reported(result)["status"] for result in results] == ["complete"] * 2
     assert sorted(recorder.names) == ["book", "book", "search", "search"]
+
+
+def test_two_runs_that_begin_with_one_checkpoint_share_the_session_in_the_store(recorder):
+    from_one_checkpoint(recorder, AccordMiddleware(BOOKING, store=MemoryStore()))
+    assert recorder.names == ["search", "book"]
