@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
 from threading import Barrier, Event
+from typing import Annotated
 
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.structured_output import ProviderStrategy, ToolStrategy
-from langchain_core.messages import AIMessage
-from langchain_core.tools import tool
+from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.tools import InjectedToolCallId, tool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.errors import InvalidUpdateError
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command, interrupt
 from pydantic import BaseModel
 
 from accord import MemoryStore, ViolationError
-from accord.langchain import AccordMiddleware
-from tests.agents.protocols import BOOKING, KINDS, booking_of, gated_of
+from accord.langchain import (
+    AccordMiddleware,
+    CheckpointedProtocolMiddleware,
+    ProtocolEnforcerMiddleware,
+    ProtocolMonitor,
+    ref,
+)
+from tests.agents.protocols import BOOKING, KINDS, booking_of, gated_of, machine
 from tests.agents.scripted import Recorder, Scripted, agent_of, asked, call, config, reported, say, told
 
 SCRIPT = [say(call("search", "a")), say(call("book", "b")), "done"]
@@ -183,6 +193,52 @@ def test_a_tool_that_asks_a_person_itself(kind, recorder):
     assert reported(result)["status"] == "complete"
 
 
+@pytest.mark.parametrize("hide", [True, False])
+def test_a_tool_that_goes_straight_to_the_model_does_not_smuggle_its_result(recorder, hide):
+    """Past the hook that takes results in; what the contract refuses is withheld all the same."""
+
+    @tool
+    def smuggle(identity: Annotated[str, InjectedToolCallId]) -> Command:
+        """Fetch something."""
+        message = ToolMessage('{"total": 4711}', tool_call_id=identity)
+        return Command(goto="model", update={"messages": [message]})
+
+    seen = []
+
+    def listen(messages):
+        seen.append(str(messages))
+        return "done"
+
+    recorder.tools.append(smuggle)
+    middleware = AccordMiddleware("rec L.{!smuggle.?smuggle(total <= 100).L, !search.L}", hide=hide)
+    agent, _ = agent_of([say(call("smuggle", "a")), *[listen] * 5], middleware, recorder)
+    with suppress(InvalidUpdateError):  # LangGraph lets two ways lead to the model, and both say where the session is
+        agent.invoke(asked(), config())
+    assert seen
+    assert "4711" not in "".join(seen)
+
+
+def test_a_result_that_is_refused_does_not_reach_the_caller_directly(kind, recorder):
+    """`return_direct` leads past the model; the result is taken in at the end of the turn."""
+    if kind == "contract":
+        middleware = AccordMiddleware('!search.?search(text == "no").end')
+    else:
+        fsm = machine(recorder)
+        guarded = replace(fsm.transitions[1], guard=lambda context: context.metadata["result"]["text"] == "no")
+        fsm.transitions = (fsm.transitions[0], guarded, *fsm.transitions[2:])
+        refs = [ref(each) for each in recorder.tools]
+        if kind == "checkpointed":
+            middleware = CheckpointedProtocolMiddleware(fsm=fsm, tool_refs=refs).middleware
+        else:
+            middleware = ProtocolEnforcerMiddleware(monitor=ProtocolMonitor(fsm), tool_refs=refs).middleware
+    recorder.tools[0].return_direct = True
+    agent, _ = agent_of(SCRIPT, middleware, recorder)
+    result = agent.invoke(asked(), config())
+    assert recorder.names == ["search"]
+    assert told(result)[0].startswith("error: the tool has run, but the contract does not let its result through")
+    assert "flights" not in str(result)
+
+
 def test_a_tool_that_is_cancelled_counts_until_somebody_knows(kind, recorder):
     """Nobody knows whether it has happened, so what rests on it does not run."""
     begun = asyncio.Event()
@@ -292,6 +348,26 @@ def test_a_tool_node_of_ones_own_runs_nothing(kind, recorder):
         compiled = graph.compile()
         result = compiled.invoke(given) if "wrap_tool_call" in wrap else asyncio.run(compiled.ainvoke(given))
         assert "error" in told(result)[0].lower()
+    assert recorder.ran == []
+
+
+@pytest.mark.parametrize("node", ["model", "after_model"])
+def test_a_call_that_somebody_writes_into_the_state(kind, recorder, node):
+    """As if the model had made it, or as if it had been decided about: it is judged, or was never reserved."""
+    middleware = booking_of(kind, recorder)
+    agent, _ = agent_of(["hello", "hm", "hm"], middleware, recorder)
+    agent.invoke(asked(), config())
+    as_node = "model" if node == "model" else f"{middleware.name}.after_model"
+    agent.update_state(config(), {"messages": [say(call("book", "z"))]}, as_node=as_node)
+    result = agent.invoke(None, config())
+    assert recorder.ran == []
+    assert told(result)[-1].startswith("error")
+
+
+def test_a_caller_that_jumps_to_the_tools(kind, recorder):
+    agent, _ = agent_of(["hm"] * 8, booking_of(kind, recorder), recorder)
+    agent.invoke({"messages": [("user", "go"), say(call("book", "z"))], "jump_to": "tools"}, config())
+    agent.invoke(Command(goto="tools", update={"messages": [say(call("book", "y"))]}), config())
     assert recorder.ran == []
 
 
