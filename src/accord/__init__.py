@@ -7,6 +7,9 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # not imported: even `typing` would cost more than all of this module
 if TYPE_CHECKING:
+    from accord.choreography import project
+    from accord.choreography.compiling import compile_contract as compile  # noqa: A004 - the pipeline's own word
+    from accord.choreography.compiling import load_contract as load
     from accord.errors import (
         AccordError,
         ContractError,
@@ -31,8 +34,6 @@ if TYPE_CHECKING:
     from accord.ledger import FileSink, Ledger, MemorySink, RecordedMonitor
     from accord.limits import Limits
     from accord.machine.contract import Contract
-    from accord.machine.contract import compile_contract as compile  # noqa: A004 - the pipeline's own word
-    from accord.machine.contract import load_contract as load
     from accord.monitor import (
         UNRECOGNIZED,
         Blocked,
@@ -113,11 +114,12 @@ _HOME = {
     "Verdict": "accord.monitor",
     "Violation": "accord.monitor",
     "ViolationError": "accord.errors",
-    "compile": "accord.machine.contract:compile_contract",
-    "load": "accord.machine.contract:load_contract",
+    "compile": "accord.choreography.compiling:compile_contract",
+    "load": "accord.choreography.compiling:load_contract",
     "load_trace_config": "accord.trace",
     "open_store": "accord.stores",
     "parse": "accord.language",
+    "project": "accord.choreography",
     "trace_fingerprint": "accord.trace",
     "validate_with_config": "accord.trace",
 }
@@ -172,6 +174,7 @@ __all__ = [
     "load_trace_config",
     "open_store",
     "parse",
+    "project",
     "trace_fingerprint",
     "validate_with_config",
 ]

@@ -4,7 +4,7 @@
 example: the wrong one must give its code and the right one nothing. Codes are stable: a code is never given another
 meaning.
 
-E01x text · E02x protocols · E04x data · E05x rules · E06x trace configurations
+E01x text · E02x protocols · E03x roles and projection · E04x data · E05x rules and events · E06x trace configurations
 """
 
 from __future__ import annotations
@@ -180,6 +180,85 @@ _TABLE = (
         "!Ask.?{Yes, No} within 24h else end.!Go.end",
     ),
     Code(
+        "E030",
+        "role sends to itself",
+        "A message goes from one role to another. What a role does alone is its own business and not in the protocol.",
+        "protocol P { A -> B: m; B -> B: think }",
+        "protocol P { A -> B: m; B -> A: thought }",
+    ),
+    Code(
+        "E031",
+        "roles do not match the roles line",
+        "A `roles` line is optional. If it is there it names every role of the protocol once, and no other.",
+        "protocol P { roles A, B, C; A -> B: m }",
+        "protocol P { roles A, B; A -> B: m }",
+    ),
+    Code(
+        "E032",
+        "two branches begin alike",
+        "The first message of a branch, its receiver and its label, tells which branch it is. The crash of the decider "
+        "counts as a message `crash` to the role that notices it.",
+        "protocol P { choice at A { A -> B: m; B -> A: yes } or { A -> B: m; B -> A: no } }",
+        "protocol P { A -> B: m; choice at B { B -> A: yes } or { B -> A: no } }",
+    ),
+    Code(
+        "E033",
+        "branch does not begin with its decider",
+        "`choice at A` is decided by A, by what it sends: every branch begins with a message of A. A branch behind "
+        "`crash A` begins with a message of the role that notices, and A takes no part in it.",
+        "protocol P { choice at A { A -> B: m } or { B -> A: n } }",
+        "protocol P { choice at A { A -> B: m } or { A -> B: n } }",
+    ),
+    Code(
+        "E034",
+        "wrong use of `do`",
+        "`do P(Role = Role, …)` names a protocol between roles of the same text and says who plays each of its roles, "
+        "everybody at most one. A protocol is never done inside itself.",
+        "protocol P { A -> B: m }\nprotocol Q { do P(A = X) }",
+        "protocol P { A -> B: m }\nprotocol Q { do P(A = X, B = Y) }",
+    ),
+    Code(
+        "E035",
+        "not yet supported between roles",
+        "Clauses, gates and deadlines belong to protocols of one party. Between roles, records say what messages "
+        "carry, and rules what must hold.",
+        "protocol P { A -> B: m(amount <= 3) }",
+        "record m { amount: Int }\nprotocol P { A -> B: m }",
+    ),
+    Code(
+        "E036",
+        "role cannot know what to do",
+        "Two runs of the protocol look the same to a role and ask different things of it. The message names the role "
+        "and shows the shortest two. Somebody has to tell it which branch was taken.",
+        "protocol P { choice at A { A -> B: m; C -> B: x } or { A -> B: n; C -> B: y } }",
+        "protocol P { choice at A { A -> B: m; A -> C: m; C -> B: x } or { A -> B: n; A -> C: n; C -> B: y } }",
+    ),
+    Code(
+        "E037",
+        "roles get stuck",
+        "If the roles followed the protocol, each by what it sees, they would come to where somebody waits for ever or "
+        "a message is never received. The message shows the shortest way there.",
+        "protocol P { par { A -> B: a; B -> C: b; D -> C: c } and { D -> C: d; C -> B: e; A -> B: f } }",
+        "protocol P { A -> B: a; B -> C: b; D -> C: c; D -> C: d; C -> B: e; A -> B: f }",
+    ),
+    Code(
+        "E038",
+        "not decided whether roles can follow",
+        "Nothing wrong was found and nothing was proved, so the protocol is refused. Parts of `par` that send over the "
+        "same channel are not decided, nor is what passes the `Limits` in force.",
+        "protocol P { par { A -> B: a } and { A -> B: b } }",
+        "protocol P { par { A -> B: a } and { A -> C: b } }",
+    ),
+    Code(
+        "E039",
+        "record or enum makes no sense",
+        "Types are declared once and are made of types that are there: `String`, `Int`, `Float`, `Bool`, `Any`, "
+        "`List<T>`, `Map<String, T>`, `Option<T>`, records and enums. A record does not hold itself, except in an "
+        "option, a list or a map.",
+        "record Order { id: Strng }",
+        "record Order { id: String }",
+    ),
+    Code(
         "E040",
         "register is never bound",
         "A guard reads a register that no way through the protocol has bound before. The guard could never hold.",
@@ -281,6 +360,31 @@ _TABLE = (
         "of`, `any of`, `N of` and `at least`. What must not happen is said by a rule of its own.",
         'rule "r" { within 24h after Request require not Cancel }',
         'rule "r" { after Request forbid Cancel }',
+    ),
+    Code(
+        "E057",
+        "events block stands twice",
+        "The first line of the events that fits a message decides what it is, so all lines stand in one block, in one "
+        "order.",
+        'events { a when call x b when call y }\nevents { b when call z }\nrule "r" { before a require b }',
+        'events { a when call x b when call in [y, z] }\nrule "r" { before a require b }',
+    ),
+    Code(
+        "E058",
+        "line of events never decides",
+        "An earlier line takes every message that this one could take. A line with a guard, or with fewer names, "
+        "stands in front of the one without.",
+        'events { a when call x b when call x where y == 1 }\nrule "r" { before a require b }',
+        'events { b when call x where y == 1 a when call x }\nrule "r" { before a require b }',
+    ),
+    Code(
+        "W059",
+        "label is given or named by nobody",
+        "A contract with events looks at what its events name. A label that no protocol and no rule names changes "
+        "nothing; one that no line of the events gives never happens, and neither does it in the other direction: what "
+        "the agent does is `!`, what reaches it is `?`.",
+        'events { Cancel when call cancel Confirm when user says "yes" }\nrule "r" { before Cancel require Confrim }',
+        'events { Cancel when call cancel Confirm when user says "yes" }\nrule "r" { before Cancel require Confirm }',
     ),
     Code(
         "E060",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from accord.canonical import encode
 from accord.errors import UsageError
+from accord.integrations.batch import in_words
 from accord.integrations.guard.observing import Observer
 from accord.ledger.represent import represent
 from accord.monitor.verdicts import Ok
@@ -48,7 +49,8 @@ class OpenTelemetryObserver(Observer):
     | `accord.results` | counter of results, by tool and verdict |
     | `accord.check.duration` | histogram, seconds for one check |
 
-    Without providers the global ones are used. Arguments, and messages that quote them, are left out unless `content`.
+    Without providers the global ones are used. Arguments, and messages and exceptions that may quote them, are left out
+    unless `content`.
     """
 
     def __init__(
@@ -89,8 +91,20 @@ class OpenTelemetryObserver(Observer):
         if self._content:
             attributes["gen_ai.tool.call.arguments"] = _text(decision.call.arguments)
         name = f"execute_tool {_name(decision.call)}"
-        with self._tracer.start_as_current_span(name, kind=SpanKind.INTERNAL, attributes=attributes):
-            yield
+        # What an exception says may quote arguments, so it is recorded only where those are.
+        with self._tracer.start_as_current_span(
+            name,
+            kind=SpanKind.INTERNAL,
+            attributes=attributes,
+            record_exception=self._content,
+            set_status_on_exception=False,
+        ) as span:
+            try:
+                yield
+            except BaseException as error:
+                span.set_attribute("error.type", type(error).__qualname__)
+                span.set_status(Status(StatusCode.ERROR, in_words(error)[:_LONGEST] if self._content else None))
+                raise
 
     def returned(self, watched: Watched, call: ToolCall, verdict: Verdict, seconds: float) -> None:
         """Counted; a refused result is an event of the span that is current, if there is one."""

@@ -1,4 +1,4 @@
-"""Clauses, gates and rules as text."""
+"""Clauses, gates, rules and lines of events as text."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from accord.language.clauses import Bind, Collect, Register
 from accord.language.durations import print_duration
+from accord.language.events import Says
 from accord.language.labels import RESERVED, is_name, normalise, print_label, print_word, quote
 from accord.language.rules import After, AfterForbid, AtMost, Before, Combination, Count, Happened, Not, Within
 
 if TYPE_CHECKING:
     from accord.language.clauses import Clause, Path, Scalar
+    from accord.language.events import EventLine
     from accord.language.rules import Condition, Pattern, Rule, RuleBody
     from accord.language.tree import Action
 
@@ -20,6 +22,9 @@ __all__ = [
     "print_clause",
     "print_condition",
     "print_details",
+    "print_event_label",
+    "print_event_line",
+    "print_event_pieces",
     "print_pattern",
     "print_rule",
     "print_rule_body",
@@ -29,6 +34,9 @@ __all__ = [
 
 # Words that mean something in a condition, so a label of that name stands in quotes there.
 _CONDITION_WORDS = frozenset({"not", "all", "any", "at", "and", "or"})
+
+# Words that mean something in a block of events or begin a declaration, likewise.
+_EVENT_WORDS = frozenset({"ignore", "where", "rule", "protocol", "events"})
 
 
 def print_scalar(scalar: Scalar) -> str:
@@ -124,3 +132,31 @@ def print_rule_body(body: RuleBody) -> tuple[str, ...]:
     for adjacent, pattern in zip(body.adjacent, body.patterns[1:], strict=True):
         pieces.append(f"{'then' if adjacent else '...'} {print_pattern(pattern)}")
     return tuple(pieces)
+
+
+def _event_name(name: str) -> str:
+    return quote(name) if name in _EVENT_WORDS else print_label(name)
+
+
+def print_event_label(line: EventLine) -> str:
+    """What stands first in a line of events."""
+    return "ignore" if line.label is None else _event_name(line.label)
+
+
+def print_event_pieces(line: EventLine) -> tuple[str, tuple[str, ...], str]:
+    """What stands behind the label in a line of events, cut where a list of names may be broken into lines."""
+    origin = line.origin
+    if origin is None:
+        return "otherwise", (), ""
+    guards = f" where {', '.join(map(print_clause, line.guards))}" if line.guards else ""
+    if isinstance(origin, Says):
+        return f"when {origin.kind} says {'matches ' if origin.is_pattern else ''}{quote(origin.text)}", (), guards
+    head = f"when {origin.kind}{' of' if origin.kind in {'result', 'error'} else ''}"
+    names = tuple(map(_event_name, origin.names))
+    return (f"{head} {names[0]}", (), guards) if len(names) == 1 else (f"{head} in [", names, f"]{guards}")
+
+
+def print_event_line(line: EventLine) -> str:
+    """A line of events."""
+    head, names, tail = print_event_pieces(line)
+    return f"{print_event_label(line)} {head}{', '.join(names)}{tail}"

@@ -3,8 +3,8 @@
 Every node is an object whose `kind` says what it is. Places in the text and comments are left behind; everything else
 comes back exactly. Reading trusts nothing: what does not fit is a `UsageError` that says where, as a path from `$`.
 
-Version 2 added deadlines and slices. A contract is written in the oldest version that can hold it, so that whoever
-reads only that one still can.
+Version 2 added deadlines and slices, version 3 the events block and what is between roles. A contract is written in
+the oldest version that can hold it, so that whoever reads only that one still can.
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, cast
 
 from accord.errors import UsageError
 from accord.language.clauses import OPERATORS, Bind, Clause, Collect, Guard, Register, Scalar, Value
-from accord.language.durations import LONGEST
-from accord.language.labels import is_name, normalise
+from accord.language.events import Events
+from accord.language.global_tree import Enumeration, GlobalProtocol, Record
+from accord.language.interchange_events import events_from_json, events_to_json
+from accord.language.interchange_globals import GLOBAL_KINDS, global_from_json, global_to_json
+from accord.language.json_objects import DEEPEST, ObjectReader, check_text
 from accord.language.rules import (
     After,
     AfterForbid,
@@ -38,6 +41,7 @@ from accord.language.tree import (
     Document,
     End,
     Interleaving,
+    Item,
     Protocol,
     Recursion,
     Sequence,
@@ -54,8 +58,7 @@ if TYPE_CHECKING:
 __all__ = ["clause_from_json", "clause_to_json", "document_from_json", "document_to_json"]
 
 FORMAT = "accord.contract"
-OLDEST, VERSION = 1, 2
-_DEEPEST = 200
+OLDEST, TIMED, VERSION = 1, 2, 3
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
@@ -69,20 +72,26 @@ def document_to_json(document: Document) -> dict[str, Json]:
 
 def _version_of(document: Document) -> int:
     """The oldest version that can hold a document."""
-    if any(item.each is not None for item in document.items):
+    if document.events is not None or document.globals or document.types:
         return VERSION
+    if any(isinstance(item, Declaration | Rule) and item.each is not None for item in document.items):
+        return TIMED
     if any(isinstance(rule.body, Within) for rule in document.rules):
-        return VERSION
+        return TIMED
     todo = [declaration.body for declaration in document.declarations]
     while todo:
         node = todo.pop()
         if isinstance(node, Deadline):
-            return VERSION
+            return TIMED
         todo += node.children()
     return OLDEST
 
 
-def _item_to_json(item: Declaration | Rule) -> Json:
+def _item_to_json(item: Item) -> Json:
+    if isinstance(item, Events):
+        return {"kind": "events", "lines": events_to_json(item, clause_to_json)}
+    if isinstance(item, GlobalProtocol | Record | Enumeration):
+        return global_to_json(item)
     is_rule = isinstance(item, Rule)
     written: dict[str, Json] = {"kind": "rule" if is_rule else "protocol", "name": item.name}
     if item.each is not None:
@@ -91,8 +100,8 @@ def _item_to_json(item: Declaration | Rule) -> Json:
 
 
 def _protocol_to_json(protocol: Protocol, depth: int = 0) -> Json:
-    if depth > _DEEPEST:
-        raise UsageError(f"the protocol is nested deeper than {_DEEPEST}, which JSON readers do not take")
+    if depth > DEEPEST:
+        raise UsageError(f"the protocol is nested deeper than {DEEPEST}, which JSON readers do not take")
     if isinstance(protocol, Action):
         return _action_to_json(protocol)
     if isinstance(protocol, End):
@@ -196,126 +205,57 @@ def _rule_to_json(body: RuleBody) -> Json:
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
-class _Reader:
-    """One object of the JSON, read field by field; what is left over at the end is an error."""
-
-    def __init__(self, value: object, at: str) -> None:
-        if not isinstance(value, dict):
-            raise UsageError(f"expected an object, got `{type(value).__name__}` - at `{at}`")
-        if at.count(".") > 2 * _DEEPEST:
-            raise UsageError(f"nested deeper than {_DEEPEST} - at `$`")
-        self.value = value
-        self.at = at
-        self.read: set[str] = set()
-
-    def get(self, name: str, kind: type | tuple[type, ...], what: str, *, optional: bool = False) -> object:
-        self.read.add(name)
-        value = self.value.get(name)
-        if value is None and optional:
-            return None
-        if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
-            raise UsageError(f"expected {what}, got `{type(value).__name__}` - at `{self.at}.{name}`")
-        return value
-
-    def text(self, name: str, *, optional: bool = False) -> str:
-        text = cast("str", self.get(name, str, "a text", optional=optional))
-        _check_text(text, f"{self.at}.{name}")
-        return text
-
-    def label(self) -> str:
-        label = self.text("label")
-        if not label:
-            raise UsageError(f"expected a label, got {label!r} - at `{self.at}.label`")
-        return normalise(label)
-
-    def name(self, field: str, *, optional: bool = False) -> str | None:
-        name = self.text(field, optional=optional)
-        if name is None:
-            return None
-        if not is_name(normalise(name)) or (field == "register" and name in {"true", "false", "null"}):
-            raise UsageError(f"expected a name, got {name!r} - at `{self.at}.{field}`")
-        return normalise(name)
-
-    def number(self, name: str, least: int = 0, most: int = 1_000_000) -> int:
-        number = cast("int", self.get(name, int, "a number"))
-        if not least <= number <= most:
-            lower = f"from {least} " if least else ""
-            raise UsageError(f"expected a number {lower}up to {most}, got {number} - at `{self.at}.{name}`")
-        return number
-
-    def milliseconds(self) -> int:
-        return self.number("milliseconds", 1, LONGEST)
-
-    def path(self, name: str, *, optional: bool = False) -> Path | None:
-        segments = self.many(name, optional=optional)
-        for segment, _ in segments:
-            if not isinstance(segment, str):
-                raise UsageError(f"a path is a list of texts - at `{self.at}.{name}`")
-            _check_text(segment, f"{self.at}.{name}")
-        return cast("Path", tuple(segment for segment, _ in segments)) or None
-
-    def many(self, name: str, *, optional: bool = False, least: int = 1) -> list[tuple[object, str]]:
-        values = self.get(name, list, "a list", optional=optional)
-        if values is None:
-            return []
-        items = cast("list[object]", values)
-        if len(items) < least:
-            raise UsageError(f"expected at least {least}, got {len(items)} - at `{self.at}.{name}`")
-        return [(item, f"{self.at}.{name}[{index}]") for index, item in enumerate(items)]
-
-    def inside(self, name: str) -> tuple[object, str]:
-        return self.get(name, dict, "an object"), f"{self.at}.{name}"
-
-    def gated(self) -> bool:
-        by = self.text("by", optional=True)
-        if by not in {None, "human"}:
-            raise UsageError(f'expected "human", got {by!r} - at `{self.at}.by`')
-        return by is not None
-
-    def done(self) -> None:
-        unknown = set(self.value) - self.read
-        if unknown:
-            raise UsageError(f"unknown field {min(map(str, unknown))!r} - at `{self.at}`")
-
-
 def document_from_json(value: object) -> Document:
     """A contract from the JSON object of `document_to_json`; it is not checked yet."""
     try:
-        reader = _Reader(value, "$")
+        reader = ObjectReader(value, "$")
         found = (reader.text("format"), reader.number("version"))
         if found[0] != FORMAT or not OLDEST <= found[1] <= VERSION:
-            wanted = f"{FORMAT} version {OLDEST} or {VERSION}"
+            wanted = f"{FORMAT} version {OLDEST} to {VERSION}"
             raise UsageError(f"expected {wanted}, found {found[0]} version {found[1]}")
         items = [_item(item, at) for item, at in reader.many("items")]
         reader.done()
     except RecursionError:
-        raise UsageError(f"nested deeper than {_DEEPEST} - at `$`") from None
-    if any(not isinstance(item, Rule) and item.name is None for item in items) and len(items) > 1:
+        raise UsageError(f"nested deeper than {DEEPEST} - at `$`") from None
+    if any(isinstance(item, Declaration) and item.name is None for item in items) and len(items) > 1:
         raise UsageError("a protocol without a name stands alone - at `$.items`")
     document = Document(tuple(items))
     if _version_of(document) > found[1]:
-        raise UsageError(f"version {found[1]} has neither deadlines nor slices - at `$.version`")
+        what = (
+            "neither deadlines nor slices"
+            if found[1] < TIMED
+            else "no events, records, enums or protocols between roles"
+        )
+        raise UsageError(f"version {found[1]} has {what} - at `$.version`")
     return document
 
 
-def _item(value: object, at: str) -> Declaration | Rule:
-    reader = _Reader(value, at)
+def _item(value: object, at: str) -> Item:
+    reader = ObjectReader(value, at)
     kind = reader.text("kind")
+    if kind == "events":
+        events = events_from_json(reader, clause_from_json)
+        reader.done()
+        return events
+    if kind in GLOBAL_KINDS:
+        between_roles = global_from_json(reader, kind)
+        reader.done()
+        return between_roles
     body, inside = reader.inside("body")
-    item: Declaration | Rule
+    item: Item
     if kind == "rule":
         item = Rule(reader.text("name"), _rule_from_json(body, inside), each=reader.path("each", optional=True))
     elif kind == "protocol":
         protocol = _protocol_from_json(body, inside)
         item = Declaration(reader.name("name", optional=True), protocol, each=reader.path("each", optional=True))
     else:
-        raise UsageError(f"expected a protocol or a rule, got {kind!r} - at `{at}.kind`")
+        raise UsageError(f"expected a protocol, a rule, events, a record or an enum, got {kind!r} - at `{at}.kind`")
     reader.done()
     return item
 
 
 def _protocol_from_json(value: object, at: str) -> Protocol:
-    reader = _Reader(value, at)
+    reader = ObjectReader(value, at)
     kind = reader.text("kind")
     protocol: Protocol
     if kind in {"send", "receive"}:
@@ -347,23 +287,18 @@ def _protocol_from_json(value: object, at: str) -> Protocol:
     return protocol
 
 
-def _deadline_from_json(reader: _Reader) -> Deadline:
+def _deadline_from_json(reader: ObjectReader) -> Deadline:
     step = _protocol_from_json(*reader.inside("step"))
     if not isinstance(step, Action | Choice):
         raise UsageError(f"a deadline is about a message or a choice - at `{reader.at}.step`")
     return Deadline(step, reader.milliseconds(), _protocol_from_json(*reader.inside("else")))
 
 
-def _check_text(text: str | None, at: str) -> None:
-    if text is not None and any("\ud800" <= c <= "\udfff" for c in text):
-        raise UsageError(f"half of a surrogate pair is no character - at `{at}`")
-
-
 def _scalar_from_json(value: object, at: str, depth: int = 20) -> Scalar:
     if depth < 0:
         raise UsageError(f"lists are nested too deeply - at `{at}`")
     if isinstance(value, str):
-        _check_text(value, at)
+        check_text(value, at)
     if isinstance(value, int) and abs(value) >= 10**400:
         raise UsageError(f"the number is too large - at `{at}`")
     if value is None or isinstance(value, str | bool | int):
@@ -377,7 +312,7 @@ def _scalar_from_json(value: object, at: str, depth: int = 20) -> Scalar:
 
 def clause_from_json(value: object, at: str = "$") -> Clause:
     """A clause from its JSON."""
-    reader = _Reader(value, at)
+    reader = ObjectReader(value, at)
     kind = reader.text("kind")
     path = cast("Path", reader.path("path"))
     clause: Clause
@@ -406,7 +341,7 @@ def clause_from_json(value: object, at: str = "$") -> Clause:
 
 
 def _pattern_from_json(value: object, at: str) -> Pattern:
-    reader = _Reader(value, at)
+    reader = ObjectReader(value, at)
     heading = reader.text("direction", optional=True)
     if heading not in {None, "send", "receive"}:
         raise UsageError(f'expected "send" or "receive", got {heading!r} - at `{at}.direction`')
@@ -421,7 +356,7 @@ def _pattern_from_json(value: object, at: str) -> Pattern:
 
 
 def _condition_from_json(value: object, at: str) -> Condition:
-    reader = _Reader(value, at)
+    reader = ObjectReader(value, at)
     kind = reader.text("kind")
     condition: Condition
     if kind == "happened":
@@ -443,7 +378,7 @@ def _condition_from_json(value: object, at: str) -> Condition:
 
 
 def _rule_from_json(value: object, at: str) -> RuleBody:
-    reader = _Reader(value, at)
+    reader = ObjectReader(value, at)
     kind = reader.text("kind")
     body: RuleBody
     if kind in {"before", "after"}:

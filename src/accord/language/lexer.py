@@ -1,8 +1,11 @@
-"""Text to tokens.
+r"""Text to tokens.
 
 Tokens know nothing of context. A run of letters and digits is one WORD; `-` and `:` are signs of their own, and the
 parser joins `WORD - WORD` to a label where it reads a label and nothing stands between. That is why `A->B` and `each
 id:` need no second mode here.
+
+Behind `matches` a backslash that JSON gives no meaning to is one of the pattern, and so is `\b`: people write patterns
+as they know them, and nobody means a backspace.
 
 The lexer never fails: what it cannot read becomes a diagnostic and is left out.
 """
@@ -43,7 +46,7 @@ class Token(NamedTuple):
 _PIECE = re.compile(
     r"""
       (?P<space>[ \t\r\n]+)
-    | (?P<sign>[]!?{}()|.,=:<>[+-])
+    | (?P<sign>[]!?{}()|.,;=:<>[+-])
     | (?P<word>[A-Za-z0-9_]++(?![^\x00-\x7f]))
     | (?P<comment>//[^\n]*)
     | (?P<string>"(?:[^"\\\n]|\\[^\n])*")
@@ -51,11 +54,14 @@ _PIECE = re.compile(
     re.VERBOSE,
 )
 
+# A backslash in a pattern and what it escapes; `\b` and what JSON does not know belong to the pattern.
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_OF_JSON = frozenset('"\\/fnrtu')
+
 _HELP_FOR_CHARACTER = {
     "#": "comments start with `//`",
     "/": "comments start with `//`",
     "\u00a0": "this is a no-break space; use an ordinary one",
-    ";": "steps of a local protocol are separated by `.`",
     "→": "`->` belongs to protocols between roles, written with `protocol Name { … }`",
     "“": 'use straight quotes: "…"',
     "”": 'use straight quotes: "…"',
@@ -120,6 +126,8 @@ def _string(source: Source, quoted: str, start: int, tokens: list[Token], proble
     span = Span(start, start + len(quoted))
     label = ""
     reason = help_ = ""
+    if tokens and tokens[-1].kind == "word" and tokens[-1].value == "matches":
+        quoted = _ESCAPE.sub(lambda escape: escape[0] if escape[1] in _OF_JSON else f"\\{escape[0]}", quoted)
     try:
         label = json.loads(quoted)
     except json.JSONDecodeError as error:

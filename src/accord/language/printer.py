@@ -10,8 +10,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from accord.language.details import print_action, print_details, print_rule, print_slice
+from accord.language.details import (
+    print_action,
+    print_details,
+    print_event_label,
+    print_event_pieces,
+    print_rule,
+    print_slice,
+)
 from accord.language.durations import print_duration
+from accord.language.events import Events
+from accord.language.global_printer import global_pieces, type_pieces
+from accord.language.global_tree import Enumeration, GlobalProtocol, Record
 from accord.language.labels import print_label, quote
 from accord.language.layout import Break, Close, IfBroken, Note, Open, Piece, arrange
 from accord.language.rules import Rule
@@ -39,6 +49,9 @@ __all__ = ["print_document", "print_protocol"]
 INDENT = 4
 WIDTH = 88
 
+# A label longer than this does not push all others to the right.
+_WIDEST_LABEL = 24
+
 _BLANK_LINE = re.compile(r"[ \t\r]*\n[ \t\r]*\n")
 
 
@@ -59,12 +72,20 @@ def print_document(document: Document, *, width: int = WIDTH) -> str:
     out: list[Piece] = []
     for index, item in enumerate(document.items):
         if index:
-            # Rules stand together, protocols apart.
-            together = isinstance(item, Rule) and isinstance(document.items[index - 1], Rule)
+            # Rules stand together, so do records and enums, protocols apart.
+            before = document.items[index - 1]
+            together = isinstance(item, Rule) and isinstance(before, Rule)
+            together |= isinstance(item, Record | Enumeration) and isinstance(before, Record | Enumeration)
             out += [*pieces.trailing(item.span.start), Break(), *([] if together else [Break()])]
         out += pieces.comments_before(item.span.start)
         if isinstance(item, Rule):
             out += pieces.rule(item)
+        elif isinstance(item, Events):
+            out += pieces.events(item)
+        elif isinstance(item, GlobalProtocol):
+            out += global_pieces(item, pieces.comments_before)
+        elif isinstance(item, Record | Enumeration):
+            out += type_pieces(item, pieces.comments_before)
         else:
             heading = [f"protocol {item.name} ="] if item.name is not None else []
             heading += [print_slice(item.each)] if item.each is not None else []
@@ -101,6 +122,24 @@ class _Pieces:
         for text in print_rule(rule):
             out += [Break(" "), text]
         return [*out, *self.comments_before(rule.span.end), Break(" ", dedent=INDENT), "}", Close()]
+
+    def events(self, events: Events) -> list[Piece]:
+        """A line for each line, with what stands behind the labels in one column."""
+        widest = min(max(len(print_event_label(line)) for line in events.lines), _WIDEST_LABEL)
+        out: list[Piece] = ["events {"]
+        for line in events.lines:
+            out += [*self.trailing(line.span.start), Break(dedent=-INDENT), Open(INDENT)]
+            out += self.comments_before(line.span.start)
+            label = print_event_label(line)
+            head, names, tail = print_event_pieces(line)
+            out += [f"{label.ljust(widest)} {head}", Open(INDENT)]
+            for index, name in enumerate(names):
+                out += ["," if index else "", Break(" " if index else ""), name]
+            if names:
+                out += [IfBroken(","), Break(dedent=INDENT)]
+            out += [tail, Close(), Close()]
+        out += [*self.trailing(events.span.end), Open(INDENT), *self.comments_before(events.span.end)]
+        return [*out, Close(), Break(), "}"]
 
     def of(self, protocol: Protocol) -> list[Piece]:
         out: list[Piece] = []

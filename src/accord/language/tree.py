@@ -17,17 +17,19 @@ computed once, from those of its children, when it is made.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from accord.diagnostics import Source, Span
 from accord.errors import UsageError
 from accord.language.durations import LONGEST
+from accord.language.events import Events
+from accord.language.global_tree import Enumeration, GlobalProtocol, Record
+from accord.language.rules import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from accord.language.clauses import Clause, Path
-    from accord.language.rules import Rule
 
 __all__ = [
     "NOWHERE",
@@ -42,6 +44,7 @@ __all__ = [
     "Document",
     "End",
     "Interleaving",
+    "Item",
     "Protocol",
     "Recursion",
     "Sequence",
@@ -292,11 +295,14 @@ class Declaration:
     each: Path | None = None
 
 
+Item: TypeAlias = Declaration | Rule | Events | GlobalProtocol | Record | Enumeration
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """Everything one text declares, in its order."""
 
-    items: tuple[Declaration | Rule, ...]
+    items: tuple[Item, ...]
     source: Source = field(default=Source(""), compare=False, repr=False)
     comments: tuple[Comment, ...] = field(default=(), compare=False, repr=False)
 
@@ -308,7 +314,22 @@ class Document:
     @property
     def rules(self) -> tuple[Rule, ...]:
         """The rules."""
-        return tuple(item for item in self.items if not isinstance(item, Declaration))
+        return tuple(item for item in self.items if isinstance(item, Rule))
+
+    @property
+    def globals(self) -> tuple[GlobalProtocol, ...]:
+        """The protocols between roles."""
+        return tuple(item for item in self.items if isinstance(item, GlobalProtocol))
+
+    @property
+    def types(self) -> tuple[Record | Enumeration, ...]:
+        """The records and enums."""
+        return tuple(item for item in self.items if isinstance(item, Record | Enumeration))
+
+    @property
+    def events(self) -> Events | None:
+        """What the labels mean in raw traffic, where the text says so."""
+        return next((item for item in self.items if isinstance(item, Events)), None)
 
     def __str__(self) -> str:
         from accord.language.printer import print_document  # noqa: PLC0415 - the printer needs the tree

@@ -17,6 +17,7 @@ from accord.canonical import digest
 from accord.diagnostics import Diagnostic, Source, Span, did_you_mean
 from accord.errors import ContractError, UsageError
 from accord.language import examine, print_document
+from accord.language.details import print_event_line
 from accord.language.interchange import document_from_json, document_to_json
 from accord.language.labels import normalise
 from accord.language.tree import Document
@@ -25,6 +26,7 @@ from accord.machine import clocks
 from accord.machine.compiler import compile_declaration
 from accord.machine.configurations import TooManyConfigurationsError
 from accord.machine.identity import machine_digest
+from accord.machine.labeller import Labeller
 from accord.machine.rulebook import RuleBook
 from accord.machine.slices import SlicedProtocol
 from accord.machine.stages import Stages
@@ -59,7 +61,7 @@ class Contract:
         self.limits = limits
         self._each = {d.name: d.each for d in document.declarations if d.each is not None}
         self._stages = {name: self._stages_of(name, machine) for name, machine in machines.items()}
-        if not machines:  # rules alone: everything may happen that they do not forbid
+        if not machines and not document.globals:  # rules alone: everything may happen that they do not forbid
             self._stages[None] = Stages(_anything(None, limits), rules)
         self._only = next(iter(self._stages.values())) if len(self._stages) == 1 else None
 
@@ -77,7 +79,16 @@ class Contract:
             sliced: list[Json] = [list(self._each[name])] if name in self._each else []
             protocols.append([name, machine_digest(machine), *sliced])
         rules: list[Json] = [[rule.rule.name, rule.text] for rule in self.rules.machines]
+        if self.document.globals or self.document.types:
+            return digest([protocols, rules, document_to_json(self.document)])
+        if self.document.events is not None:
+            return digest([protocols, rules, [print_event_line(line) for line in self.document.events.lines]])
         return digest([protocols, rules] if rules else protocols)
+
+    @cached_property
+    def labeller(self) -> Labeller:
+        """What tells which label a message of raw traffic has."""
+        return Labeller(self.document.events, refuses_unmatched_calls=bool(self.machines))
 
     @cached_property
     def needs_more_than_labels(self) -> str:
@@ -104,7 +115,8 @@ class Contract:
         return _recompile, (self.document, self.limits)
 
     def __repr__(self) -> str:
-        names = ", ".join(name or "(bare)" for name in self.machines) or f"of {len(self.rules.machines)} rules"
+        declared = [*self.machines, *(protocol.name for protocol in self.document.globals)]
+        names = ", ".join(name or "(bare)" for name in declared) or f"of {len(self.rules.machines)} rules"
         return f"<Contract {names} from {self.document.source.name}>"
 
     def to_json(self) -> dict[str, Json]:
@@ -120,6 +132,13 @@ class Contract:
             return next(iter(self._stages))
         if name is not None and name in self.machines:
             return name
+        between = [protocol.name for protocol in self.document.globals]
+        if name in between or (name is None and not self._stages):
+            which = name or between[0]
+            watch = (
+                f"`Session(contract, protocol={which!r})` watches all of them, `project` gives each its own contract"
+            )
+            raise UsageError(f"protocol `{which}` is between roles, and nobody's alone: {watch}")
         names = [known for known in self.machines if known is not None]
         listed = ", ".join(f"`{known}`" for known in names)
         if name is None:
@@ -130,7 +149,7 @@ class Contract:
 
     def machine(self, name: str | None = None) -> Machine:
         """The compiled protocol of that name."""
-        if not self.machines:
+        if not self.machines and not self.document.globals:
             raise UsageError("the contract has rules and no protocol")
         return self.machines[self.protocol_name(name)]
 

@@ -159,13 +159,13 @@ def test_damage_of_every_kind_is_refused_or_still_a_contract(health):
 @pytest.mark.parametrize(
     ("path", "new", "says"),
     [
-        (("format",), "x", "accord.contract version 1 or 2"),
-        (("version",), 3, "accord.contract version 1 or 2"),
+        (("format",), "x", "accord.contract version 1 to 3"),
+        (("version",), 4, "accord.contract version 1 to 3"),
         (("version",), True, "expected a number, got `bool` - at `$.version`"),
         (("items",), [], "at least 1, got 0 - at `$.items`"),
         (("items",), {}, "a list, got `dict` - at `$.items`"),
         (("items", 0), "x", "an object, got `str` - at `$.items[0]`"),
-        (("items", 0, "kind"), "x", "a protocol or a rule, got 'x' - at `$.items[0].kind`"),
+        (("items", 0, "kind"), "x", "a protocol, a rule or events, got 'x' - at `$.items[0].kind`"),
         (("items", 0, "name"), "2x", "a name, got '2x' - at `$.items[0].name`"),
         (("items", 0, "name"), None, "a protocol without a name stands alone - at `$.items`"),
         (("items", 0, "more"), 1, "unknown field 'more' - at `$.items[0]`"),

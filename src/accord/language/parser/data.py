@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from accord.language.lexer import Token
     from accord.language.parser.cursor import Cursor
 
-__all__ = ["read_clauses", "read_gate", "read_path"]
+__all__ = ["read_clauses", "read_gate", "read_guards", "read_path"]
 
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?\Z")
 _A_CLAUSE_IS = "a clause is `field as register`, `field into set`, or a comparison such as `field <= 3`"
@@ -47,6 +47,17 @@ def read_clauses(cursor: Cursor) -> tuple[Clause, ...] | None:
     if not clauses:
         span = Span(opening.start, cursor.tokens[cursor.at - 1].end)
         cursor.report("E013", "the parentheses behind a label hold at least one clause", span, help_=_A_CLAUSE_IS)
+        return None
+    return tuple(clauses)
+
+
+def read_guards(cursor: Cursor) -> tuple[Clause, ...] | None:
+    """`clause, …` at the cursor, without parentheses: one or more; `None` if they cannot be read."""
+    try:
+        clauses = [_clause(cursor)]
+        while _sign(cursor, ","):
+            clauses.append(_clause(cursor))
+    except _Unreadable:
         return None
     return tuple(clauses)
 

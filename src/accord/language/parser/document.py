@@ -10,13 +10,15 @@ from accord.diagnostics import Diagnostic, Source, Span
 from accord.language.labels import is_name
 from accord.language.lexer import Token, tokenise
 from accord.language.parser.cursor import Cursor
+from accord.language.parser.events import read_events
+from accord.language.parser.globals import read_global
 from accord.language.parser.local import read_protocol
 from accord.language.parser.rules import read_rule
 from accord.language.parser.slices import read_slice
-from accord.language.tree import NOWHERE, Declaration, Document
+from accord.language.parser.types import read_enum, read_record
+from accord.language.tree import NOWHERE, Declaration, Document, Item
 
 if TYPE_CHECKING:
-    from accord.language.rules import Rule
     from accord.limits import Limits
 
 __all__ = ["parse_document"]
@@ -32,7 +34,7 @@ def parse_document(source: Source, limits: Limits) -> tuple[Document, list[Diagn
     tokens, comments, unreadable = tokenise(source, limits)
     cursor = Cursor(source, tokens, list(unreadable), limits)
     starts = [at for at in range(len(tokens)) if _declares(tokens, at)]
-    items: list[Declaration | Rule] = []
+    items: list[Item] = []
     places = sorted(problem.span.start for problem in unreadable)
     if len(tokens) == 1:
         if not unreadable:
@@ -49,35 +51,61 @@ def parse_document(source: Source, limits: Limits) -> tuple[Document, list[Diagn
             )
     for start, boundary in pairwise([*starts, len(tokens) - 1]):
         cursor.at, cursor.boundary = start, boundary
-        found = _rule(cursor) if tokens[start].value == "rule" else _named(cursor)
+        found = _READERS[tokens[start].value](cursor)
         items += _readable(found, places, tokens[start].start, tokens[boundary].start)
     cursor.problems.sort(key=lambda d: d.span)
     return Document(tuple(items), source, tuple(comments)), cursor.problems
 
 
 def _declares(tokens: list[Token], at: int) -> bool:
-    """Whether `protocol Name =` or `rule "name"` stands there; `rule name {` is meant to be one too."""
+    """Whether a declaration begins there: a keyword, its name and a sign.
+
+    `rule name {` is meant to be one too, although the name of a rule stands in quotes.
+    """
     word = tokens[at]
-    if word.kind != "word" or word.value not in {"protocol", "rule"} or at + 2 >= len(tokens):
+    if word.kind != "word" or word.value not in _READERS or at + 2 >= len(tokens):
         return False
     name, sign = tokens[at + 1], tokens[at + 2]
-    if word.value == "protocol":
-        return name.kind == "word" and sign.kind == "sign" and sign.value == "="
+    if at and tokens[at - 1].value in _BEFORE_A_NAME:
+        return False  # somebody called a message or a role that
+    if word.value == "events":
+        return name.kind == "sign" and name.value == "{"
+    if word.value != "rule":
+        signs = "={" if word.value == "protocol" else "{"
+        return name.kind == "word" and sign.kind == "sign" and sign.value in signs
     return name.kind == "string" or (name.kind == "word" and sign.kind == "sign" and sign.value == "{")
 
 
-def _rule(cursor: Cursor) -> list[Declaration | Rule]:
+def _rule(cursor: Cursor) -> list[Item]:
     rule = read_rule(cursor)
     return [rule] if rule else []
 
 
-def _bare(cursor: Cursor) -> list[Declaration | Rule]:
+def _record(cursor: Cursor) -> list[Item]:
+    record = read_record(cursor)
+    return [record] if record else []
+
+
+def _enum(cursor: Cursor) -> list[Item]:
+    enum = read_enum(cursor)
+    return [enum] if enum else []
+
+
+def _events(cursor: Cursor) -> list[Item]:
+    events = read_events(cursor)
+    return [events] if events else []
+
+
+def _bare(cursor: Cursor) -> list[Item]:
     start = cursor.token.start
     return _sliced(cursor, None, start, NOWHERE)
 
 
-def _named(cursor: Cursor) -> list[Declaration | Rule]:
+def _named(cursor: Cursor) -> list[Item]:
     start, name = cursor.tokens[cursor.at], cursor.tokens[cursor.at + 1]
+    if cursor.ahead(2).value == "{":
+        between_roles = read_global(cursor)
+        return [between_roles] if between_roles else []
     cursor.at += 3
     if not is_name(name.value):
         cursor.report("E013", f"`{name.value}` cannot be the name of a protocol", name.span)
@@ -88,7 +116,7 @@ def _named(cursor: Cursor) -> list[Declaration | Rule]:
     return _sliced(cursor, name.value, start.start, name.span)
 
 
-def _sliced(cursor: Cursor, name: str | None, start: int, name_span: Span) -> list[Declaration | Rule]:
+def _sliced(cursor: Cursor, name: str | None, start: int, name_span: Span) -> list[Item]:
     """A declaration from its slice on, if it has one."""
     reports_before = cursor.reports
     each = read_slice(cursor)
@@ -98,6 +126,12 @@ def _sliced(cursor: Cursor, name: str | None, start: int, name_span: Span) -> li
     return [Declaration(name, body, Span(start, body.span.end), name_span, each)]
 
 
-def _readable(items: list[Declaration | Rule], places: list[int], start: int, end: int) -> list[Declaration | Rule]:
+def _readable(items: list[Item], places: list[int], start: int, end: int) -> list[Item]:
     """The items, unless something between start and end could not be read."""
     return items if bisect_left(places, start) == bisect_left(places, end + 1) else []
+
+
+_READERS = {"protocol": _named, "rule": _rule, "events": _events, "record": _record, "enum": _enum}
+"""What reads a declaration, by its first word."""
+
+_BEFORE_A_NAME = frozenset("!?.-:,>")

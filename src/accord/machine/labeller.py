@@ -1,0 +1,167 @@
+"""From raw agent messages to labels: an `events` block compiled to tables.
+
+Kind and name of a message lead to the few lines that could take it, mostly to one that needs no further look. Text is
+read only where a line looks at text, and a payload only where a line has guards.
+
+Without an `events` block a call of tool `t` is `!t`, its result or error `?t`, and an event its own name. What the
+other party's tools are told reaches nobody here, so it has a label only where the contract says so.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+
+from accord.language.events import DIRECTIONS, SPEAKERS, Named, Says
+from accord.language.labels import normalise
+from accord.language.patterns import compile_pattern
+from accord.machine.guards import compile_guard
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from accord.language.clauses import Guard
+    from accord.language.events import EventLine, Events, MessageKind
+    from accord.language.tree import Direction
+
+__all__ = ["Label", "Labeller", "RawMessage"]
+
+
+class RawMessage(Protocol):
+    """What a labeller looks at: `accord.sources.Message` is one."""
+
+    @property
+    def kind(self) -> MessageKind:
+        """Who or what it is from."""
+
+    @property
+    def name(self) -> str | None:
+        """The tool, or the event."""
+
+    @property
+    def text(self) -> str:
+        """What was said."""
+
+    @property
+    def payload(self) -> Mapping[str, object]:
+        """What it carries."""
+
+    @property
+    def answers(self) -> RawMessage | None:
+        """The call that a result or an error answers, if it is known."""
+
+
+class Label(NamedTuple):
+    """What a message is. Without a `label` it is to be ignored."""
+
+    direction: Direction
+    label: str | None
+    line: int | None = None
+    """Which line of the events block said so, from 0; `None` without a block."""
+    by: str | None = None
+    """Who made the step: what a user says is said by a person, which is what gates ask for."""
+
+
+_Test: TypeAlias = "Callable[[RawMessage], bool]"
+_Found: TypeAlias = "Label | list[tuple[_Test | None, Label]] | None"
+
+USER = "user"
+
+
+class Labeller:
+    """Gives messages their labels. Pure: the same message always has the same label."""
+
+    __slots__ = ("_by_name", "_others", "lines", "refuses_unmatched_calls")
+
+    def __init__(self, events: Events | None, *, refuses_unmatched_calls: bool) -> None:
+        self.refuses_unmatched_calls = refuses_unmatched_calls
+        """Whether a call without a label is a violation: under a protocol it is, under rules alone it passes."""
+        self.lines: tuple[EventLine, ...] | None = None if events is None else events.lines
+        self._by_name: dict[str, dict[str | None, _Found]] = {}
+        self._others: dict[str, _Found] = {}
+        for kind in DIRECTIONS if self.lines is not None else ():
+            lines = [(number, line) for number, line in enumerate(self.lines or ()) if _is_about(line, kind)]
+            names = {name for _, line in lines if isinstance(line.origin, Named) for name in line.origin.names}
+            self._by_name[kind] = {name: _candidates(lines, kind, name) for name in names}
+            self._others[kind] = _candidates(lines, kind, None)
+
+    def label(self, message: RawMessage) -> Label | None:
+        """The label of a message, `None` if nothing says what it is."""
+        if self.lines is None:
+            return _plain(message)
+        kind = message.kind
+        named, others, name = self._by_name[kind], self._others[kind], message.name
+        found = named.get(name, others)
+        if found is others and name is not None and not name.isascii():
+            found = named.get(normalise(name), others)
+        if type(found) is not list:
+            return found  # type: ignore[return-value] # mypy does not see that it is no list
+        for test, label in found:
+            if test is None or test(message):
+                return label
+        return None
+
+
+    def settled(self, kind: MessageKind, name: str | None) -> tuple[bool, Label | None]:
+        """Whether kind and name alone tell the label of a message, and if so, the label."""
+        if self.lines is None:
+            if kind in {"result", "error"}:
+                return False, None  # that depends on the call
+            return True, Label(DIRECTIONS[kind], normalise(name)) if name and kind in {"call", "event"} else None
+        others = self._others[kind]
+        found = self._by_name[kind].get(name if name is None else normalise(name), others)
+        return (False, None) if isinstance(found, list) else (True, found)
+
+
+def _plain(message: RawMessage) -> Label | None:
+    """What a message is if no events block says so."""
+    kind, name = message.kind, message.name
+    if not name or kind in SPEAKERS or kind == "user call":
+        return None
+    if message.answers is not None and message.answers.kind == "user call":
+        return None
+    return Label(DIRECTIONS[kind], normalise(name))
+
+
+def _is_about(line: EventLine, kind: MessageKind) -> bool:
+    return line.origin is None or line.origin.kind == kind
+
+
+def _candidates(lines: Sequence[tuple[int, EventLine]], kind: MessageKind, name: str | None) -> _Found:
+    """The lines that could take a message of that kind and name, up to the first that takes all of them."""
+    found: list[tuple[_Test | None, Label]] = []
+    for number, line in lines:
+        if isinstance(line.origin, Named) and name not in line.origin.names:
+            continue
+        by = USER if kind == "user" else None
+        label = Label(DIRECTIONS[kind], line.label, number, by)
+        test = _test(line)
+        found.append((test, label))
+        if test is None:
+            break
+    if not found:
+        return None
+    return found[0][1] if found[0][0] is None else found
+
+
+def _test(line: EventLine) -> _Test | None:
+    """What a message of the right kind and name still has to satisfy."""
+    guards = _guarding(line.guards) if line.guards else None
+    if not isinstance(line.origin, Says) or (not line.origin.text and not line.origin.is_pattern):
+        return guards
+    text = line.origin.text
+    holds = compile_pattern(text) if line.origin.is_pattern else None
+    if guards is None:
+        return (lambda message: text in message.text) if holds is None else (lambda message: holds(message.text))
+    if holds is None:
+        return lambda message: text in message.text and guards(message)
+    return lambda message: holds(message.text) and guards(message)
+
+
+def _guarding(guards: tuple[Guard, ...]) -> _Test:
+    compiled = [compile_guard(guard) for guard in guards]
+
+    def holds(message: RawMessage) -> bool:
+        payload = message.payload
+        return all(guard(payload) for guard in compiled)
+
+    return holds

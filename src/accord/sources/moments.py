@@ -1,0 +1,43 @@
+"""When something happened, as formats write it: seconds, nanoseconds in a text, ISO 8601."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from math import isfinite
+from typing import TypeAlias
+
+__all__ = ["Moment", "as_seconds", "from_nanoseconds"]
+
+Moment: TypeAlias = "float | int | str | None"
+
+# A count of seconds beyond this is one of milli-, micro- or nanoseconds: year 5138 in seconds, 1973 in milliseconds.
+_SECONDS = 1e11
+
+
+def as_seconds(moment: Moment) -> float | None:
+    """Seconds since 1970; `None` for what is no time. A text without a time zone is in UTC."""
+    if isinstance(moment, str):
+        try:
+            when = datetime.fromisoformat(moment)
+        except ValueError:
+            return from_nanoseconds(moment) if moment.isdecimal() else None
+        return (when if when.tzinfo is not None else when.replace(tzinfo=UTC)).timestamp()
+    if moment is None or isinstance(moment, bool):
+        return None
+    try:
+        seconds = float(moment)
+    except OverflowError:
+        return None
+    if not isfinite(seconds):
+        return None
+    while abs(seconds) > _SECONDS:
+        seconds /= 1000
+    return seconds
+
+
+def from_nanoseconds(text: str) -> float | None:
+    """Seconds from a count of nanoseconds in a text, which is how OTLP writes them."""
+    try:
+        return as_seconds(int(text[:40]))
+    except ValueError:
+        return None

@@ -1,0 +1,107 @@
+"""All formats, in the order in which they are tried, and the way from a file to its runs.
+
+A format that has names of its own stands in front of one that could be taken for it.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, BinaryIO, cast
+
+from accord.diagnostics import did_you_mean
+from accord.errors import UsageError
+from accord.limits import DEFAULT_LIMITS, Limits
+from accord.sources.agentdojo import AGENTDOJO
+from accord.sources.chat import CHAT
+from accord.sources.files import DamagedFileError, open_file
+from accord.sources.model import Broken
+from accord.sources.sketch import sketch
+from accord.sources.tau import TAU
+from accord.sources.tau2 import TAU2
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from accord.sources.model import Run
+    from accord.sources.reader import Reader
+
+__all__ = ["READERS", "detect", "read_runs", "reader_named"]
+
+READERS: tuple[Reader, ...] = (TAU, TAU2, AGENTDOJO, CHAT)
+
+# How much of a file is looked at to tell what it is: a little first, then more.
+_HEADS = (1 << 14, 1 << 20)
+
+
+def reader_named(name: str) -> Reader:
+    """The reader of a format."""
+    for reader in READERS:
+        if reader.name == name:
+            return reader
+    names = [reader.name for reader in READERS]
+    meant = did_you_mean(name, names)
+    hint = f"did you mean `{meant}`?" if meant else f"it is one of {', '.join(f'`{known}`' for known in names)}"
+    raise UsageError(f"no format is called `{name}`; {hint}")
+
+
+def detect(head: bytes) -> Reader | None:
+    """The reader of a file that begins so."""
+    for size in _HEADS:
+        looks = sketch(head[:size])
+        for reader in READERS:
+            if reader.recognises(looks):
+                return reader
+        if len(head) <= size:
+            break
+    return None
+
+
+def read_runs(path: str, reader: Reader | None = None, limits: Limits = DEFAULT_LIMITS) -> Iterator[Run | Broken]:
+    """The runs of a file, and what of it cannot be read. Without a reader, the file's content tells which it is.
+
+    Raises `UsageError` if the file cannot be opened.
+    """
+    with open_file(path, limits) as file:
+        try:
+            if reader is not None:
+                yield from reader.read(file, path)
+                return
+            stream, head = _begun(file)
+            reader = detect(head)
+            if reader is not None:
+                yield from reader.read(stream, path)
+            elif head and not head.isspace():
+                yield Broken(path, None, "no format is recognised; say which it is, or describe it by a mapping")
+        except DamagedFileError as error:
+            yield Broken(path, None, str(error))
+        except OSError as error:
+            yield Broken(path, None, f"reading failed: {error.strerror or error}")
+
+
+def _begun(file: io.BufferedReader) -> tuple[BinaryIO, bytes]:
+    """A stream from its beginning, and what it begins with."""
+    head = file.read(_HEADS[-1])
+    if isinstance(file.raw, io.FileIO) and file.seekable():
+        file.seek(0)
+        return file, head
+    return cast("BinaryIO", io.BufferedReader(_Joined(head, file), 1 << 20)), head
+
+
+class _Joined(io.RawIOBase):
+    """Bytes that were read already, and the stream they came from."""
+
+    def __init__(self, head: bytes, rest: BinaryIO) -> None:
+        self._head = memoryview(head)
+        self._rest = rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(cast("bytearray", buffer))
+        if self._head:
+            piece, self._head = self._head[: len(view)], self._head[len(view) :]
+        else:
+            piece = memoryview(self._rest.read(len(view)))
+        view[: len(piece)] = piece
+        return len(piece)
