@@ -150,7 +150,8 @@ def diff(
     from accord.cli.trace_output import Judged
     from accord.trace.baselines import make_baseline, new_violations
     from accord.trace.drift import compare
-    from accord.trace.summaries import RunSummary, find_event, summarise
+    from accord.trace.run_summary import RunSummary
+    from accord.trace.summaries import find_event, summarise
 
     if base == candidate == "-":
         raise UsageError("`-` stands for standard input, which is there once")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from accord.cli.terminal import Screen
     from accord.trace.drift import Comparison
     from accord.trace.events import TraceEvent
-    from accord.trace.summaries import RunSummary
+    from accord.trace.run_summary import RunSummary
     from accord.trace.violations import Violation
 
 __all__ = ["Judged", "comparison_lines", "counted", "judged_object", "junit", "run_lines", "side_by_side"]

@@ -27,7 +27,7 @@ from accord.trace.drift import Comparison, compare
 from accord.trace.fingerprint import fingerprint_events
 from accord.trace.importing import make_normaliser, make_redaction
 from accord.trace.reading import decode_json
-from accord.trace.summaries import RunSummary, TraceSummary
+from accord.trace.run_summary import RunSummary, TraceSummary
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,7 +17,7 @@ from accord.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from accord.trace.summaries import RunSummary
+    from accord.trace.run_summary import RunSummary
     from accord.trace.violations import Violation
 
 __all__ = ["AcceptedRun", "Baseline", "make_baseline", "new_violations", "read_baseline", "write_baseline"]

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from accord.trace.validation import TracePlan
     from accord.trace.violations import Violation
 
-__all__ = ["TraceKeeper", "kept_event"]
+__all__ = ["LEFT_OUT", "TraceKeeper", "kept_event"]
+
+LEFT_OUT = "left out"
+"""Marks a payload that was too large to be kept."""
 
 
 class TraceKeeper:
@@ -99,6 +102,8 @@ class TraceKeeper:
         }
         if self._failure:
             trace["fingerprint_error"] = self.cover.text(self._failure)
+        if self.cover:
+            trace["redacted"] = True
         store = self.config.store
         if store.mode != "none" and printed is not None:
             trace["event_hashes"] = printed.hashes
@@ -119,5 +124,5 @@ def kept_event(event: TraceEvent, payload: dict[str, Any], store: TraceStoreConf
     if store.max_event_payload_bytes is not None:
         data = encode(kept["payload"])
         if len(data) > store.max_event_payload_bytes:
-            kept["payload"] = {MARK: "left out", "bytes": len(data), "sha256": sha256(data).hexdigest()}
+            kept["payload"] = {MARK: LEFT_OUT, "bytes": len(data), "sha256": sha256(data).hexdigest()}
     return kept

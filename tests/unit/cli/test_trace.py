@@ -327,3 +327,23 @@ def test_of_very_many_violations_the_first_are_told_and_all_are_counted(accord, 
     more = trace("more", ("a", [("pay", {})] * 6), ("b", [("pay", {})] * 2))
     result = accord("trace", "validate", more, "--config", config, "--baseline", baseline)
     assert result.exit_code == 1 and result.stdout.endswith("1 violation in 1 of 2 runs, 7 known violations\n")
+
+
+@pytest.mark.parametrize(
+    "store",
+    [
+        {"redact": {"enabled": True, "json_pointers": ["/arguments/amount"]}},
+        {"max_event_payload_bytes": 20},
+        {"include_payloads": False},
+        {"max_events": 1},
+    ],
+)
+def test_what_was_not_kept_as_it_happened_is_not_judged_again(accord, write, tmp_path, store):
+    schema = {"properties": {"amount": {"maxLength": 6, "type": "string"}}}
+    config = {"store": store, "contracts": {"tool_payloads": {"tools": {"pay": {"args_schema": schema}}}}}
+    probe = AgentProbe({"pay": lambda amount: "paid"}, config)  # noqa: ARG005
+    for amount, status in (("12 EUR", 0), ("120000 EUR", 1)):
+        record = probe.run(lambda data, tools: tools["pay"](amount=data), amount).to_record()
+        (tmp_path / "r.jsonl").write_text(json.dumps(record))
+        result = accord("trace", "validate", tmp_path / "r.jsonl", "--config", write(json.dumps(config), "c.yaml"))
+        assert result.exit_code == status, result.stdout

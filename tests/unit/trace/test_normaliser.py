@@ -10,7 +10,7 @@ from accord.errors import UsageError
 from accord.trace import Redaction, TraceEvent, TracePayloadNormaliser, TraceRecorder, trace_fingerprint
 from accord.trace.drift import compare
 from accord.trace.fingerprint import fingerprint_events
-from accord.trace.summaries import RunSummary, TraceSummary
+from accord.trace.run_summary import RunSummary, TraceSummary
 
 
 def hashed(value):
