@@ -13,6 +13,7 @@ import tempfile
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast
 
 from accord.errors import UsageError
@@ -20,27 +21,33 @@ from accord.trace.baselines import Baseline, read_baseline
 from accord.trace.events import as_event
 from accord.trace.fingerprint import Fingerprinter
 from accord.trace.importing import make_normaliser, make_redaction
-from accord.trace.reading import decode_json, open_trace, pieces, read_pieces
+from accord.trace.reading import decode_json, open_trace, pieces, read_lines, read_pieces
 from accord.trace.redaction import Cover
 from accord.trace.validation import Validation, validate_with_config
 from accord.trace.violations import Violation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from accord.trace.events import RunId, RunKey, TraceEvent
     from accord.trace.reading import Line, TraceFile
-    from accord.trace.redaction import Redaction
     from accord.trace.validation import TracePlan
 
-__all__ = ["RunSummary", "TraceSummary", "find_event", "summarise"]
+__all__ = ["MOST_KEPT", "RunSummary", "TraceSummary", "find_event", "summarise"]
 
 Kind = Literal["events", "records", "baseline"]
 
 
+MOST_KEPT = 10_000
+"""Violations of one file that are kept with all their facts; of the others, code and place."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """One run. `hashes` are those of its events, if they are known."""
+    """One run. `hashes` are those of its events, if they are known.
+
+    `violations` are the first ones, `places` are those of all: by code the numbers of events.
+    """
 
     key: str
     run_id: RunId = None
@@ -49,6 +56,12 @@ class RunSummary:
     fingerprint: str | None = None
     hashes: tuple[str, ...] = ()
     violations: tuple[Violation, ...] = ()
+    places: Mapping[str, Sequence[int]] = field(default_factory=dict)
+
+    @property
+    def violation_count(self) -> int:
+        """How many violations there are."""
+        return sum(map(len, self.places.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +74,13 @@ class TraceSummary:
     baseline: Baseline | None = None
 
 
-def summarise(file: TraceFile, plan: TracePlan, *, validate: bool = True, again: bool = True) -> TraceSummary:
+def summarise(
+    file: TraceFile, plan: TracePlan, *, validate: bool = True, again: bool = True, hashes: bool = True
+) -> TraceSummary:
     """What is known of the runs in a file.
 
-    Without `validate` no violations are looked for; without `again` those of records are what they were.
+    Without `validate` no violations are looked for; without `again` those of records are what they were. Without
+    `hashes` the digests of events are not kept.
     """
     with open_trace(file) as (opened, name), _seekable(opened) as seekable:
         kind, first = _kind(seekable, name)
@@ -77,7 +93,7 @@ def summarise(file: TraceFile, plan: TracePlan, *, validate: bool = True, again:
             return TraceSummary(name, kind, runs, baseline)
         if kind == "records":
             return TraceSummary(name, kind, _named(_records(seekable, name, plan, validate=validate and again)))
-        return TraceSummary(name, kind, _named(_runs(seekable, name, plan, validate=validate)))
+        return TraceSummary(name, kind, _named(_runs(seekable, name, plan, validate=validate, hashes=hashes)))
 
 
 @contextmanager
@@ -131,15 +147,15 @@ def _name(run: RunKey) -> str:
 # -- events ------------------------------------------------------------------------------------------------------------
 
 
-def _runs(file: BinaryIO, name: str, plan: TracePlan, *, validate: bool) -> Iterator[RunSummary]:
+def _runs(file: BinaryIO, name: str, plan: TracePlan, *, validate: bool, hashes: bool) -> Iterator[RunSummary]:
     config = plan.config
     redaction = make_redaction(config.store.redact)
     cover = Cover((), redaction.replacement)
     if redaction:
         start = file.tell()
-        cover = _cover(redaction, (line for lines in read_pieces(file, name) for line in lines))
+        cover = redaction.cover(line.payload for line in read_lines(file, name))
         file.seek(start)
-    validation = Validation(plan)
+    validation = Validation(plan, most=MOST_KEPT)
     normaliser = make_normaliser(config.fingerprint.normaliser)
     printers: dict[RunKey, Fingerprinter] = {}
     for piece in read_pieces(file, name):
@@ -151,7 +167,7 @@ def _runs(file: BinaryIO, name: str, plan: TracePlan, *, validate: bool) -> Iter
             printer = printers.get(key)
             if printer is None:
                 printer = printers[key] = Fingerprinter(
-                    normaliser, config.fingerprint.algorithm, keep=config.fingerprint.enabled
+                    normaliser, config.fingerprint.algorithm, keep=hashes and config.fingerprint.enabled
                 )
             if config.fingerprint.enabled:
                 payload = redaction.redact(line.payload, cover) if redaction and _is_object(line) else line.payload
@@ -159,6 +175,7 @@ def _runs(file: BinaryIO, name: str, plan: TracePlan, *, validate: bool) -> Iter
             else:
                 printer.count += 1
     by_run = _by_run(validation.finish() if validate else [], cover)
+    places = validation.places
     for (run_id, example_id), printer in printers.items():
         print_ = printer.finish() if config.fingerprint.enabled else None
         yield RunSummary(
@@ -169,29 +186,20 @@ def _runs(file: BinaryIO, name: str, plan: TracePlan, *, validate: bool) -> Iter
             None if print_ is None else print_.value,
             () if print_ is None else tuple(print_.hashes),
             tuple(by_run.pop((run_id, example_id), ())),
+            places.pop((run_id, example_id), {}),
         )
-    for (run_id, example_id), violations in by_run.items():  # of a trace without events
-        yield RunSummary(_name((run_id, example_id)), run_id, example_id, violations=tuple(violations))
+    for run, found in places.items():  # of a trace without events
+        yield RunSummary(_name(run), *run, violations=tuple(by_run[run]), places=found)
 
 
 def _is_object(line: Line) -> bool:
     return isinstance(line.payload, dict)
 
 
-def _cover(redaction: Redaction, lines: Iterable[Line | TraceEvent]) -> Cover:
-    secrets: set[str] = set()
-    for line in lines:
-        secrets |= redaction.secrets(line.payload)
-    return Cover(secrets, redaction.replacement)
-
-
 def _by_run(violations: Iterable[Violation], cover: Cover) -> dict[RunKey, list[Violation]]:
     found: dict[RunKey, list[Violation]] = {}
     for violation in violations:
-        shown = violation
-        if cover:
-            shown = replace(violation, detail=cover.text(violation.detail), context=cover.over(violation.context))
-        found.setdefault((violation.run_id, violation.example_id), []).append(shown)
+        found.setdefault((violation.run_id, violation.example_id), []).append(violation.covered(cover))
     return found
 
 
@@ -238,6 +246,7 @@ def _records(file: BinaryIO, name: str, plan: TracePlan, *, validate: bool) -> I
             fingerprint,
             tuple(hashes),
             tuple(violations),
+            _places(violations),
         )
 
 
@@ -250,6 +259,13 @@ def _values(file: BinaryIO, name: str) -> Iterator[tuple[int, Any]]:
                 yield number, decode_json(line, f"{name}:{number}")
             number += 1
         number -= 1  # the end of the last line begins none
+
+
+def _places(violations: Iterable[Violation]) -> dict[str, list[int]]:
+    places: dict[str, list[int]] = {}
+    for violation in violations:
+        places.setdefault(violation.code, []).append(violation.event_seq)
+    return places
 
 
 def _is_list_of_texts(value: object) -> bool:
@@ -295,18 +311,17 @@ def find_event(file: TraceFile, summary: TraceSummary, key: str, place: int, pla
             return as_event(events[place]) if place < len(events) else None
         cover = Cover((), redaction.replacement)
         if redaction:
-            cover = _cover(redaction, (line for lines in read_pieces(opened, name) for line in lines))
+            cover = redaction.cover(line.payload for line in read_lines(opened, name))
             opened.seek(0)
-        at = 0
-        for lines in read_pieces(opened, name):
-            for line in lines:
-                if (line.run_id, line.example_id) == (run.run_id, run.example_id):
-                    if at == place:
-                        payload = line.payload if _is_object(line) else {"": line.payload}
-                        shown = redaction.redact(payload, cover) if redaction else payload
-                        return as_event({"seq": line.seq, "kind": line.kind, "payload": shown})
-                    at += 1
-    return None
+        of_run = (
+            line for line in read_lines(opened, name) if line.run_id == run.run_id and line.example_id == run.example_id
+        )
+        line = next(islice(of_run, place, None), None)
+        if line is None:
+            return None
+        payload = line.payload if _is_object(line) else {"": line.payload}
+        shown = redaction.redact(payload, cover) if redaction else payload
+        return as_event({"seq": line.seq, "kind": line.kind, "payload": shown})
 
 
 def _events_of(record: Mapping[str, Any]) -> list[Any]:

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from accord.trace import AgentProbe, JsonlSink, TraceRecorder
+from accord.trace import AgentProbe, JsonlSink, TraceRecorder, summaries
 
 CONFIG = """
 contracts:
@@ -303,3 +303,27 @@ def test_what_fails_inside_is_no_violation(accord, trace, monkeypatch):
     monkeypatch.setattr(summaries, "summarise", lambda *_, **__: 1 / 0)
     result = accord("trace", "validate", trace("t", GOOD))
     assert result.exit_code == 70 and "please report it" in result.stderr
+
+
+def test_of_very_many_violations_the_first_are_told_and_all_are_counted(accord, trace, config, monkeypatch, tmp_path):
+    monkeypatch.setattr(summaries, "MOST_KEPT", 3)
+    many = trace("many", ("a", [("pay", {})] * 5), ("b", [("pay", {})] * 2))
+    result = accord("trace", "validate", many, "--config", config, "--fail-on-trace-violations")
+    assert result.exit_code == 3
+    assert result.stdout.count("TOOL_ORDER_VIOLATION") == 3 and "  and 2 more\n" in result.stdout
+    assert result.stdout.endswith("7 violations in 2 of 2 runs\n") and "\nb  " in result.stdout
+    found = json.loads(accord("trace", "validate", many, "--config", config, "--format", "json").stdout)
+    assert found["violations"] == found["new_violations"] == 7
+    assert [(len(run["violations"]), run["violations_left_out"]) for run in found["runs"]] == [(3, 2), (0, 2)]
+    suite = parse(accord("trace", "validate", many, "--config", config, "--format", "junit").stdout)
+    assert suite.get("failures") == "2" and "2 violations more" in suite[0][1][0].text
+    baseline = tmp_path / "b.json"
+    accord("trace", "accept", many, "--config", config, "--baseline", baseline)
+    assert json.loads(baseline.read_text())["runs"]["a"]["violations"] == [
+        ["TOOL_ORDER_VIOLATION", n] for n in range(0, 10, 2)
+    ]
+    known = accord("trace", "validate", many, "--config", config, "--baseline", baseline)
+    assert known.exit_code == 0 and "7 known violations" in known.stdout
+    more = trace("more", ("a", [("pay", {})] * 6), ("b", [("pay", {})] * 2))
+    result = accord("trace", "validate", more, "--config", config, "--baseline", baseline)
+    assert result.exit_code == 1 and result.stdout.endswith("1 violation in 1 of 2 runs, 7 known violations\n")
