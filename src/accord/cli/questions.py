@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from accord.cli.events import decode_json
+from accord.cli.written_events import decode_json
 from accord.cli.happenings import uses_time
 from accord.cli.holdings import registers_of
 from accord.cli.instances import course_of

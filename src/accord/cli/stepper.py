@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from accord.cli.events import read_one
+from accord.cli.written_events import read_one
 from accord.cli.happenings import Close, Tick, happen, uses_time
 from accord.cli.instances import course_of, symbols_of
 from accord.cli.moments import now_of, read_moment
