@@ -23,9 +23,9 @@ _BEFORE, _BEHIND = 3, 1
 
 
 class Line(NamedTuple):
-    """A message: which one of the run, who or what, the label it got, what it says, and whether it was refused."""
+    """A message: its number in the run, who or what, the label it got, what it says, and whether it was refused."""
 
-    index: int
+    number: int
     kind: str
     name: str | None
     label: str | None

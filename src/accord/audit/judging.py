@@ -25,21 +25,24 @@ from accord.sources.model import KINDS, Broken
 if TYPE_CHECKING:
     from accord.audit.model import Status
     from accord.machine.contract import Contract
+    from accord.machine.labeller import Label
     from accord.machine.standing import Standing
     from accord.monitor.step import Situation
-    from accord.machine.labeller import Label
     from accord.sources.model import Kind, Message, Run
 
-__all__ = ["Judge", "StepJudge", "TableJudge", "judge_for"]
+__all__ = ["Judge", "StepJudge", "TableJudge", "count_place", "is_for_columns", "is_for_table"]
 
 _MOST_BROKEN = 100
 
 
-def judge_for(contract: Contract, protocol: str | None) -> Judge:
-    """The judge of runs that are read message by message."""
-    if contract.needs_more_than_labels in {"", "gates"}:
-        return TableJudge(contract, protocol)
-    return StepJudge(contract, protocol)
+def is_for_table(contract: Contract) -> bool:
+    """Whether labels alone decide, and who made a step."""
+    return contract.needs_more_than_labels in {"", "gates"}
+
+
+def is_for_columns(contract: Contract) -> bool:
+    """Whether besides that a label is enough to tell which event a message is: no line of the events looks further."""
+    return is_for_table(contract) and not any(line.guards for line in contract.labeller.lines or ())
 
 
 def has_gates(contract: Contract) -> bool:

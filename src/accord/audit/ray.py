@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import pickle
 from typing import TYPE_CHECKING
@@ -38,13 +39,13 @@ def run_ray(
     if begun:
         try:
             if address is None:
-                ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+                ray.init(include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
             else:
-                ray.init(address, log_to_driver=False, logging_level="ERROR")
+                ray.init(address, log_to_driver=False, logging_level=logging.ERROR)
         except (ConnectionError, OSError, RuntimeError, ValueError, TimeoutError) as error:
             raise UsageError(f"there is no Ray cluster at {address or 'this machine'}: {error}") from None
     try:
-        workers = max(1, int(ray.cluster_resources().get("CPU", 1)))
+        workers = max(1, int(ray.cluster_resources().get("CPU", 1)))  # type: ignore[no-untyped-call] # it has no types
         packed, known = ray.put(pickle.dumps(job)), ray.put(cache.keys())
         remote = ray.remote(work)
         identity = job.identity()

@@ -15,7 +15,7 @@ from accord.audit.groups import make_tables
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from accord.audit.audit import Audit
+    from accord.audit.auditing import Audit
     from accord.audit.excerpts import Line
     from accord.audit.groups import Row, Tables
     from accord.audit.tally import Group, Tally

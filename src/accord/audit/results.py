@@ -21,7 +21,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["CHUNK", "FORMAT", "Chunk", "Chunks", "letter_of", "letters", "read_result", "read_tally", "verdicts_of", "write_line"]
+__all__ = [
+    "CHUNK",
+    "FORMAT",
+    "Chunk",
+    "Chunks",
+    "letter_of",
+    "letters",
+    "read_result",
+    "read_tally",
+    "verdicts_of",
+    "write_line",
+]
 
 FORMAT = 1
 """Raised when lines change their meaning, so that results which were kept are not used."""

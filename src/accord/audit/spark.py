@@ -44,8 +44,7 @@ def run_spark(
     try:
         builder: Any = SparkSession.builder.appName("accord audit").master(address or "local[*]")
         session = builder.config(map=_QUIET).getOrCreate()
-    except Exception as error:
-        # What Spark raises where there is no Java or no cluster has no common class.
+    except Exception as error:  # noqa: BLE001 - what Spark raises without Java or cluster has no common class
         raise UsageError(f"Spark does not start at {address or 'this machine'}: {error}") from None
     try:
         context = session.sparkContext

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TextIO
 
-    from accord.audit.audit import Engine
+    from accord.audit.auditing import Engine
     from accord.audit.report import Report
 
 __all__ = ["command"]
@@ -45,16 +45,25 @@ def _outputs(function: Callable[..., None]) -> Callable[..., None]:
 @click.option("--strict", is_flag=True, help="fail if anything cannot be read")
 @click.option("--jobs", metavar="N", type=click.IntRange(1), help="processes  [default: one for each core]")
 @click.option(
-    "--engine", type=click.Choice(["local", "ray", "spark"]), default="local", show_default=True, help="who does the work"
+    "--engine",
+    type=click.Choice(["local", "ray", "spark"]),
+    default="local",
+    show_default=True,
+    help="who does the work",
 )
-@click.option("--address", metavar="ADDRESS", help="the cluster of ray or spark  [default: one started for the purpose]")
 @click.option(
-    "--cache", metavar="FOLDER", type=click.Path(path_type=Path), help="where results of files are kept for the next time"
+    "--address", metavar="ADDRESS", help="the cluster of ray or spark  [default: one started for the purpose]"
+)
+@click.option(
+    "--cache",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help="where results of files are kept for the next time",
 )
 @click.option("--no-cache", is_flag=True, help="judge everything anew and keep nothing")
 @click.option("--json", "as_json", is_flag=True, help="print one JSON object with all runs")
 @_outputs
-def command(
+def command(  # noqa: PLR0913 - each is an option
     contract: Path,
     runs: tuple[str, ...],
     *,
@@ -73,8 +82,8 @@ def command(
 ) -> None:
     """Judge recorded runs against a contract: how many violate it, which, and why.
 
-    RUNS are files, folders, patterns in quotes, or - for standard input. What format they have is told by their content;
-    .gz and .zst are unfolded. What cannot be read is counted and told, and does not stop the rest.
+    RUNS are files, folders, patterns in quotes, or - for standard input. What format they have is told by their
+    content; .gz and .zst are unfolded. What cannot be read is counted and told, and does not stop the rest.
 
     Results are kept for each file. An audit that is stopped by Ctrl-C tells what it has, and goes on from there when it
     is started again; files that have not changed are not judged again.
@@ -82,7 +91,7 @@ def command(
     Exit status: 0 every run conforms or ends unrecognised · 1 a run violates the contract or ends too early, or the
     contract has errors · 2 wrong usage, or with --strict something cannot be read · 130 stopped, with a partial result.
     """
-    from accord.audit.audit import audit
+    from accord.audit.auditing import audit
     from accord.audit.cache import default_folder
     from accord.audit.report import make_report
     from accord.cli.audit_lines import print_report

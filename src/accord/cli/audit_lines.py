@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from accord.audit.excerpts import Line
     from accord.audit.groups import Row
     from accord.audit.report import Finding, Report
-    from accord.cli.terminal import Screen
+    from accord.cli.terminal import Screen, Style
 
 __all__ = ["print_report"]
 
@@ -37,7 +37,7 @@ def print_report(screen: Screen, report: Report) -> None:
         if outcome.passed:
             share = _share(outcome.passed_but_violated, outcome.passed)
             told = f"{outcome.passed_but_violated:,} of {_counted(outcome.passed, 'run')} that passed"
-            style = "error" if outcome.passed_but_violated else "good"
+            style: Style = "error" if outcome.passed_but_violated else "good"
             screen.print(screen.paint(style, f"passed but violated: {told} ({share})"))
     _print_findings(screen, "violations", report.violations)
     _print_findings(screen, "ended too early", report.owed)
@@ -61,7 +61,7 @@ def _print_totals(screen: Screen, report: Report) -> None:
     screen.print(screen.paint("strong", f"{_counted(tally.runs, 'run')} in {files}"))
     for status in STATUSES:
         number = statuses[status]
-        style = "good" if status == "conforming" else "error" if number and status == "violating" else "strong"
+        style: Style = "good" if status == "conforming" else "error" if number and status == "violating" else "strong"
         told = f"  {status:<13} {number:>10,}  {_share(number, tally.runs):>7}"
         screen.print(screen.paint(style, told) if number else screen.paint("faint", told))
     if tally.broken:
@@ -120,7 +120,7 @@ def _message(screen: Screen, line: Line) -> str:
     name = f" {line.name}" if line.name else ""
     label = f"  {clip(line.label, 40)}" if line.label else ""
     text = clip(" ".join(line.text.split()), _TEXT)
-    return f"{'':>12}{mark} {line.index:>4}  {clip(line.kind + name, 40):<28}{label}  {text}".rstrip()
+    return f"{'':>12}{mark} {line.number:>4}  {clip(line.kind + name, 40):<28}{label}  {text}".rstrip()
 
 
 def _names(counts: dict[str, int]) -> str:

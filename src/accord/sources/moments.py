@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from math import isfinite
 from typing import TypeAlias
 
-__all__ = ["Moment", "as_seconds", "from_nanoseconds"]
+__all__ = ["Moment", "as_seconds", "from_nanoseconds", "iso_seconds"]
 
 Moment: TypeAlias = "float | int | str | None"
 
@@ -41,3 +42,15 @@ def from_nanoseconds(text: str) -> float | None:
         return as_seconds(int(text[:40]))
     except ValueError:
         return None
+
+
+_DURATION = re.compile(r"P(?:(\d{1,9})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9}(?:\.\d{1,12})?)S)?)?")
+
+
+def iso_seconds(text: str) -> float | None:
+    """Seconds from a duration such as `PT1M48.75S`."""
+    match = _DURATION.fullmatch(text)
+    if match is None:
+        return None
+    days, hours, minutes, seconds = (float(part or 0) for part in match.groups())
+    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds

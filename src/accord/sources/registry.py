@@ -6,18 +6,30 @@ A format that has names of its own stands in front of one that could be taken fo
 from __future__ import annotations
 
 import io
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from accord.diagnostics import did_you_mean
 from accord.errors import UsageError
 from accord.limits import DEFAULT_LIMITS, Limits
 from accord.sources.agentdojo import AGENTDOJO
+from accord.sources.anthropic import ANTHROPIC
 from accord.sources.chat import CHAT
 from accord.sources.files import DamagedFileError, open_file
+from accord.sources.labelled import CSV, PARQUET
+from accord.sources.langfuse_exports import LANGFUSE
+from accord.sources.langsmith import LANGSMITH
+from accord.sources.mapping_files import is_mapping_file, load_mapping
 from accord.sources.model import Broken
+from accord.sources.otlp import OTLP
+from accord.sources.recorded_traces import TRACES
+from accord.sources.responses import RESPONSES
+from accord.sources.sessions import SESSIONS
 from accord.sources.sketch import sketch
+from accord.sources.span_lists import OPENINFERENCE, OTEL_SPANS
 from accord.sources.tau import TAU
 from accord.sources.tau2 import TAU2
+from accord.sources.trajectories import TRAJECTORIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,14 +39,33 @@ if TYPE_CHECKING:
 
 __all__ = ["READERS", "detect", "read_runs", "reader_named"]
 
-READERS: tuple[Reader, ...] = (TAU, TAU2, AGENTDOJO, CHAT)
+READERS: tuple[Reader, ...] = (
+    PARQUET,
+    TAU,
+    TAU2,
+    AGENTDOJO,
+    TRAJECTORIES,
+    TRACES,
+    SESSIONS,
+    OTLP,
+    LANGFUSE,
+    LANGSMITH,
+    OPENINFERENCE,
+    OTEL_SPANS,
+    RESPONSES,
+    ANTHROPIC,
+    CHAT,
+    CSV,
+)
 
 # How much of a file is looked at to tell what it is: a little first, then more.
 _HEADS = (1 << 14, 1 << 20)
 
 
 def reader_named(name: str) -> Reader:
-    """The reader of a format."""
+    """The reader of a format, or of what a mapping in a YAML file of that name describes."""
+    if is_mapping_file(name):
+        return load_mapping(Path(name))
     for reader in READERS:
         if reader.name == name:
             return reader

@@ -4,8 +4,8 @@ import io
 
 import pytest
 
-from accord.cli import events
-from accord.cli.events import events_in_arguments, events_in_stream, read_one
+from accord.cli import written_events
+from accord.cli.written_events import events_in_arguments, events_in_stream, read_one
 from accord.cli.happenings import Close, Tick
 from accord.errors import UsageError
 from accord.machine.events import Event

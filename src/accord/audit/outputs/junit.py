@@ -26,8 +26,7 @@ def write_junit(report: Report, stream: TextIO) -> None:
         f'skipped="{skipped}" errors="{int(bool(tally.broken))}"'
     )
     stream.write(f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites {head}>\n  <testsuite {head}>\n')
-    for verdict in report.audit.verdicts():
-        stream.write(_case(verdict))
+    stream.writelines(_case(verdict) for verdict in report.audit.verdicts())
     if tally.broken:
         reasons = "\n".join(f"{one.file}:{one.line or ''} {one.reason}" for one in tally.first_broken)
         stream.write(

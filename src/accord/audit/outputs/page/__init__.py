@@ -1,8 +1,8 @@
 """A report as one page that needs nothing else: no server, no network, no permission.
 
-The page is a skeleton, a style sheet, a script and data, put into one file. A content security policy allows exactly that
-style sheet and that script, by their digests, and nothing from anywhere. Data is JSON in which no `<` is written as
-itself, so nothing in it can end its element; the script puts text into the page as text and never as markup.
+The page is a skeleton, a style sheet, a script and data, put into one file. A content security policy allows exactly
+that style sheet and that script, by their digests, and nothing from anywhere. Data is JSON in which no `<` is written
+as itself, so nothing in it can end its element; the script puts text into the page as text and never as markup.
 """
 
 from __future__ import annotations
@@ -41,8 +41,7 @@ def write_page(report: Report, stream: TextIO) -> None:
         data = data.replace(sign, escape)
     pieces = {"policy": policy, "style": style, "script": script, "drawing": drawing, "data": data}
     # Split first and filled in afterwards: what is filled in is never looked at again.
-    for number, piece in enumerate(page.split("%%")):
-        stream.write(pieces[piece] if number % 2 else piece)
+    stream.writelines(pieces[piece] if number % 2 else piece for number, piece in enumerate(page.split("%%")))
 
 
 def _part(name: str) -> str:

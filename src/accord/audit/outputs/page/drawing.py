@@ -138,7 +138,8 @@ def _edge(a: tuple[int, int], b: tuple[int, int], edge: _Edge, most: int) -> str
         path = f"M{x1} {y1 + _RADIUS}C{x1} {deep} {x2} {deep} {x2} {y2 + _RADIUS + 2}"
         tx, ty = (x1 + x2) // 2, (deep * 3 + y1 + y2) // 5 + 12
     lines = "".join(
-        f'<tspan x="{tx}" dy="{0 if number == 0 else 14}">{escape(word)}</tspan>' for number, word in enumerate(edge.words)
+        f'<tspan x="{tx}" dy="{0 if number == 0 else 14}">{escape(word)}</tspan>'
+        for number, word in enumerate(edge.words)
     )
     return (
         f'<g class="{edge.kind}"><path d="{path}" stroke-width="{thick:.1f}" marker-end="url(#tip)"/>'

@@ -87,14 +87,14 @@ function showTotals() {
 
 function messages(lines) {
   const element = make("div", { class: "messages" });
-  for (const [index, kind, name, label, text, refused] of lines) {
+  for (const [number, kind, name, label, text, refused] of lines) {
     const who = make("div", { class: "who" }, make("span", { class: "soft" }, kind), name ? ` ${name}` : "");
     const body = make("div", { class: "text" });
     if (label) body.append(make("span", { class: refused ? "tag bad mono" : "tag mono" }, label));
     if (refused) body.append(make("span", { class: "tag bad" }, "refused"));
     body.append(text);
     element.append(make("div", { class: refused ? "message refused" : "message" },
-      make("div", { class: "soft mono" }, String(index)), who, body));
+      make("div", { class: "soft mono" }, String(number)), who, body));
   }
   return element;
 }
@@ -109,7 +109,7 @@ function finding(one, owed) {
     make("p", {}, violation.sentence),
     make("p", { class: "soft" }, "shortest: run ", make("code", {}, example.run), " of ", make("code", {}, example.file), `, ${where}`));
   if (example.messages.length) {
-    element.append(messages(example.messages.map((m) => [m.index, m.kind, m.name, m.label, m.text, m.refused])));
+    element.append(messages(example.messages.map((m) => [m.number, m.kind, m.name, m.label, m.text, m.refused])));
   }
   return element;
 }

@@ -109,7 +109,7 @@ class Audit:
             self.cache.tidy()
 
 
-def audit(
+def audit(  # noqa: PLR0913 - each is a choice of its own
     contract: Contract | Path,
     paths: Iterable[str],
     *,
