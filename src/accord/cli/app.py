@@ -26,7 +26,20 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-COMMANDS = ("check", "fmt", "show", "replay", "step", "events", "verify", "ledger", "sessions", "review", "trace", "explain")
+COMMANDS = (
+    "check",
+    "fmt",
+    "show",
+    "replay",
+    "step",
+    "events",
+    "verify",
+    "ledger",
+    "sessions",
+    "review",
+    "trace",
+    "explain",
+)
 
 FINDINGS, USAGE, INTERNAL, INTERRUPTED, PIPE_CLOSED = 1, 2, 3, 130, 141
 
