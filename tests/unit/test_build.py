@@ -142,7 +142,7 @@ def test_events():
 @pytest.mark.parametrize(
     "wrong",
     [
-        lambda: b.events(),
+        b.events,
         lambda: b.says("tool", "x"),
         lambda: b.says("user", 3),
         lambda: b.says("user", "x", matches="y"),

@@ -1,8 +1,8 @@
-"""All runs of a labelled file stepped together, over arrays.
+"""Many runs of a labelled file stepped together, over arrays.
 
-The k-th events of all runs are taken in one go: rows and columns of the table of steps are added up to places in it, and
-what stands there is where each run is afterwards. Longer runs stand first, so those that still have a k-th event are
-always the front of the arrays. A place that nobody has been to is worked out when it is met, by the table itself.
+The k-th events of all runs are taken in one go: rows and columns of the table of steps are added up to places in it,
+and what stands there is where each run is afterwards. Longer runs stand first, so those that still have a k-th event
+are always the front of the arrays. A place that nobody has been to is worked out when it is met, by the table itself.
 
 When only a few runs are left, which are the long ones, arrays cost more than they save: the rest is walked run by run
 along the same table.
@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     from accord.audit.steps import Steps
 
     Numbers: TypeAlias = NDArray[np.int64]
-    Small: TypeAlias = NDArray[np.int32]
+    Small: TypeAlias = NDArray[np.int8] | NDArray[np.int32]
 
-__all__ = ["Stepped", "step_all"]
+__all__ = ["Stepped", "Table", "step_all"]
 
 _BLOCK = 1 << 15
 """Runs that are stepped together: so many that a step pays, so few that they stay in the processor's cache."""
+_UNKNOWN = np.iinfo(np.int64).min
 _FEW = 24
 """Runs for which arrays do not pay any more."""
 
@@ -35,151 +36,149 @@ _FEW = 24
 class Stepped:
     """For each run: the row it ended in, how many events were refused, and the first of them (-1 if none was)."""
 
-    row: Small
-    refused: Small
+    row: Numbers
+    refused: Numbers
     first: Numbers
     """Which event of the run."""
-    first_row: Small
-    first_column: Small
-    counts: Numbers
-    """How often each place of the table was looked up: row by row, `width` to a row."""
-    width: int
+    first_row: Numbers
+    first_column: Numbers
 
 
-def step_all(steps: Steps, columns: Small, starts: Numbers, lengths: Numbers) -> Stepped:
+class Table:
+    """The table of steps as one array, and how often each place was looked up.
+
+    Places are `row * width + column`. What stands in a place is the row after the event, times `width`, so that the
+    next place is one addition; if the event was refused, its complement, which is negative; and if it is not worked out
+    yet, a number that is lower than all of these. So one comparison with 0 tells that nothing is the matter.
+    """
+
+    def __init__(self, steps: Steps) -> None:
+        self.steps = steps
+        self.width = 0
+        self.codes: Numbers = np.zeros(0, np.int64)
+        self.counts: Numbers = np.zeros(0, np.int64)
+
+    def widen(self) -> None:
+        """Make room for the words that are there by now."""
+        rows, width = len(self.steps.rows), max(1, len(self.steps.words))
+        if width == self.width:
+            return
+        counts = np.zeros((rows, width), np.int64)
+        if self.width:
+            counts[: len(self.counts) // self.width, : self.width] = self.counts.reshape(-1, self.width)[:rows]
+        self.counts, self.width = counts.reshape(-1), width
+        known = [self._placed(code) for row in self.steps.rows for code in (*row, *[-1] * (width - len(row)))]
+        self.codes = np.array(known, np.int64)
+
+    def _placed(self, code: int) -> int:
+        if code < 0:
+            return _UNKNOWN
+        row = (code >> 1) * self.width
+        return ~row if code & 1 else row
+
+    def work_out(self, place: int) -> None:
+        """Fill in a place."""
+        row, column = divmod(place, self.width)
+        code = self.steps.rows[row][column]
+        if code < 0:
+            code = self.steps.work_out(row, column)
+        self.grow()
+        self.codes[place] = self._placed(code)
+
+    def grow(self) -> None:
+        """Make room for the rows that are there by now, twice as many, so that growing costs nothing in the end."""
+        if len(self.steps.rows) * self.width > len(self.codes):
+            more = 2 * len(self.steps.rows) * self.width - len(self.codes)
+            self.codes = np.concatenate([self.codes, np.full(more, _UNKNOWN, np.int64)])
+            self.counts = np.concatenate([self.counts, np.zeros(more, np.int64)])
+
+
+def step_all(table: Table, columns: Small, starts: Numbers, lengths: Numbers) -> Stepped:
     """Step every run from the first row.
 
     `columns` are the events of all runs, those of run `r` from `starts[r]` on, `lengths[r]` of them.
     """
-    table = _Table(steps)
+    table.widen()
     runs = len(starts)
-    stepped = Stepped(
-        np.zeros(runs, np.int32),
-        np.zeros(runs, np.int32),
-        np.full(runs, -1, np.int64),
-        np.zeros(runs, np.int32),
-        np.zeros(runs, np.int32),
-        np.zeros(0, np.int64),
-        table.width,
-    )
+    stepped = Stepped(*(np.zeros(runs, np.int64) for _ in range(5)))
+    stepped.first.fill(-1)
     for begin in range(0, runs, _BLOCK):
-        block = slice(begin, begin + _BLOCK)
-        order = np.argsort(-lengths[block], kind="stable") + begin
+        order = _longest_first(lengths[begin : begin + _BLOCK]) + begin
         _step_block(table, columns, starts[order], lengths[order], order, stepped)
-    counts = table.counts[: len(steps.rows) * table.width]
-    return Stepped(
-        stepped.row, stepped.refused, stepped.first, stepped.first_row, stepped.first_column, counts, table.width
-    )
+    return stepped
 
 
-class _Table:
-    """The table of steps as one array: places are `row * width + column`, codes have rows times `width` in them."""
-
-    def __init__(self, steps: Steps) -> None:
-        self.steps = steps
-        self.width = max(1, len(steps.words))
-        self.codes = np.full(len(steps.rows) * self.width, -1, np.int64)
-        self.counts = np.zeros(len(self.codes), np.int64)
-        for row, known in enumerate(steps.rows):
-            for column, code in enumerate(known):
-                if code >= 0:
-                    self.codes[row * self.width + column] = self._placed(code)
-
-    def _placed(self, code: int) -> int:
-        return ((code >> 1) * self.width << 1) | (code & 1)
-
-    def work_out(self, place: int) -> int:
-        """The code of a place, which is in the array from then on."""
-        row, column = divmod(place, self.width)
-        known = self.steps.rows[row][column]
-        placed = self._placed(known if known >= 0 else self.steps.work_out(row, column))
-        missing = len(self.steps.rows) * self.width - len(self.codes)
-        if missing > 0:
-            missing += len(self.codes)  # twice as many, so that growing costs nothing in the end
-            self.codes = np.concatenate([self.codes, np.full(missing, -1, np.int64)])
-            self.counts = np.concatenate([self.counts, np.zeros(missing, np.int64)])
-        self.codes[place] = placed
-        return placed
+def _longest_first(lengths: Numbers) -> Numbers:
+    behind = int(lengths.max()) - lengths
+    # Numbers of 16 bits are sorted by their digits.
+    return np.argsort(behind.astype(np.uint16) if behind.max() < 1 << 16 else behind, kind="stable")
 
 
 def _step_block(
-    table: _Table, columns: Small, starts: Numbers, lengths: Numbers, order: Numbers, stepped: Stepped
+    table: Table, columns: Small, starts: Numbers, lengths: Numbers, order: Numbers, stepped: Stepped
 ) -> None:
     """Step runs that stand in the order of their lengths, the longest first."""
-    runs = len(starts)
-    rows = np.zeros(runs, np.int64)  # rows times width
+    runs, longest = len(starts), int(lengths[0])
+    rows = np.zeros(runs, np.int64)  # times width
     where = starts.copy()
     # How many runs have more than k events, for each k.
-    longest = int(lengths[0]) if runs else 0
     active = runs - np.searchsorted(lengths[::-1], np.arange(longest), side="right")
-    refused, seen = np.zeros(runs, np.int64), np.zeros(runs, np.int64)
-    column, places, codes, bits = (np.empty(runs, kind) for kind in (np.int32, np.int64, np.int64, np.int64))
-    for number in range(longest):
-        count = int(active[number])
+    refused, seen = np.zeros(runs, np.int64), np.zeros(runs, np.bool_)
+    column, places, codes = np.empty(runs, columns.dtype), np.empty(runs, np.int64), np.empty(runs, np.int64)
+    number = 0
+    for number, count in enumerate(active.tolist()):
         if count < _FEW:
             break
-        at, code, bit = places[:count], codes[:count], bits[:count]
+        at, code = places[:count], codes[:count]
         np.take(columns, where[:count], out=column[:count], mode="clip")
         np.add(rows[:count], column[:count], out=at)
         np.take(table.codes, at, out=code, mode="clip")
-        if code.min() < 0:
-            for place in np.unique(at[code < 0]).tolist():
+        lowest = code.min()
+        if lowest == _UNKNOWN:
+            for place in np.unique(at[code == _UNKNOWN]).tolist():
                 table.work_out(place)
             np.take(table.codes, at, out=code, mode="clip")
+            lowest = code.min()
         table.counts += np.bincount(at, minlength=len(table.counts))
-        np.bitwise_and(code, 1, out=bit)
-        if bit.any():
-            refused[:count] += bit
-            fresh = np.flatnonzero(bit > seen[:count])
-            if len(fresh):
-                seen[fresh] = 1
-                first = order[fresh]
-                stepped.first[first] = number
-                stepped.first_row[first], stepped.first_column[first] = np.divmod(at[fresh], table.width)
-        np.right_shift(code, 1, out=rows[:count])
+        if lowest < 0:
+            bad = np.flatnonzero(code < 0)
+            code[bad] = ~code[bad]
+            refused[bad] += 1
+            fresh = bad[~seen[bad]]
+            seen[fresh] = True
+            stepped.first[order[fresh]] = number
+            stepped.first_row[order[fresh]], stepped.first_column[order[fresh]] = np.divmod(at[fresh], table.width)
+        rows, codes = codes, rows  # those that have ended are no longer looked at, except for where they are
+        if count < runs:
+            rows[count:] = codes[count:]
         where[:count] += 1
     else:
         count = 0
     stepped.refused[order] = refused
-    if count:
-        _walk(table, columns, starts[:count], lengths[:count], number, rows, order, stepped)
     stepped.row[order] = rows // table.width
+    for run in range(count):
+        _walk(table, columns[int(starts[run]) : int(starts[run] + lengths[run])], number, int(order[run]), stepped)
+    table.grow()
 
 
-def _walk(
-    table: _Table,
-    columns: Small,
-    starts: Numbers,
-    lengths: Numbers,
-    number: int,
-    rows: Numbers,
-    order: Numbers,
-    stepped: Stepped,
-) -> None:
-    """Walk the few runs that are left from their number-th event on, one by one."""
+def _walk(table: Table, columns: Small, number: int, run: int, stepped: Stepped) -> None:
+    """Walk one run from its number-th event on."""
     steps, width = table.steps, table.width
-    known = steps.rows
+    rows = steps.rows
+    row, refused = int(stepped.row[run]), int(stepped.refused[run])
     counts: dict[int, int] = {}
-    for run in range(len(starts)):
-        row = int(rows[run]) // width
-        begin, end = int(starts[run]), int(starts[run] + lengths[run])
-        which = order[run]
-        for position, column in enumerate(columns[begin + number : end].tolist(), number):
-            place = row * width + column
-            counts[place] = counts.get(place, 0) + 1
-            code = known[row][column]
-            if code < 0:
-                code = steps.work_out(row, column)
-            if code & 1:
-                if not stepped.refused[which]:
-                    stepped.first[which] = position
-                    stepped.first_row[which], stepped.first_column[which] = row, column
-                stepped.refused[which] += 1
-            row = code >> 1
-        rows[run] = row * width
-    highest = max(counts, default=0)
-    if highest >= len(table.counts):
-        table.counts = np.concatenate([table.counts, np.zeros(highest + 1 - len(table.counts), np.int64)])
-        table.codes = np.concatenate([table.codes, np.full(highest + 1 - len(table.codes), -1, np.int64)])
-    for place, count in counts.items():
-        table.counts[place] += count
+    for position, column in enumerate(columns[number:].tolist(), number):
+        place = row * width + column
+        counts[place] = counts.get(place, 0) + 1
+        code = rows[row][column]
+        if code < 0:
+            code = steps.work_out(row, column)
+        if code & 1:
+            if not refused:
+                stepped.first[run], stepped.first_row[run], stepped.first_column[run] = position, row, column
+            refused += 1
+        row = code >> 1
+    stepped.row[run], stepped.refused[run] = row, refused
+    table.grow()
+    for place, times in counts.items():
+        table.counts[place] += times

@@ -20,25 +20,29 @@ from accord.monitor.quick import quick_step
 from accord.monitor.refusals import Refusal, belonging
 from accord.monitor.step import begin, step
 from accord.monitor.verdicts import Violation
-from accord.sources.model import Broken
+from accord.sources.model import KINDS, Broken
 
 if TYPE_CHECKING:
     from accord.audit.model import Status
     from accord.machine.contract import Contract
+    from accord.machine.labeller import Label
     from accord.machine.standing import Standing
     from accord.monitor.step import Situation
-    from accord.sources.model import Message, Run
+    from accord.sources.model import Kind, Message, Run
 
-__all__ = ["Judge", "StepJudge", "TableJudge", "judge_for"]
+__all__ = ["Judge", "StepJudge", "TableJudge", "count_place", "is_for_columns", "is_for_table"]
 
 _MOST_BROKEN = 100
 
 
-def judge_for(contract: Contract, protocol: str | None) -> Judge:
-    """The judge of runs that are read message by message."""
-    if contract.needs_more_than_labels in {"", "gates"}:
-        return TableJudge(contract, protocol)
-    return StepJudge(contract, protocol)
+def is_for_table(contract: Contract) -> bool:
+    """Whether labels alone decide, and who made a step."""
+    return contract.needs_more_than_labels in {"", "gates"}
+
+
+def is_for_columns(contract: Contract) -> bool:
+    """Whether besides that a label is enough to tell which event a message is: no line of the events looks further."""
+    return is_for_table(contract) and not any(line.guards for line in contract.labeller.lines or ())
 
 
 def has_gates(contract: Contract) -> bool:
@@ -55,8 +59,9 @@ class Judge(ABC):
         self.contract = contract
         self.protocol = contract.protocol_name(protocol)
         self.tally = Tally(files=1)
-        self.label = contract.labeller.label
-        self.refuses_unknown = contract.labeller.refuses_unmatched_calls
+        self.labeller = contract.labeller
+        self.label = self.labeller.label
+        self.refuses_unknown = self.labeller.refuses_unmatched_calls
         self.gated = has_gates(contract)
         self._groups: dict[Status, tuple[list[Group], dict[tuple[str, str], Group]]] = {
             "violating": (self.tally.violations, {}),
@@ -77,10 +82,17 @@ class Judge(ABC):
         if len(self.tally.first_broken) < _MOST_BROKEN:
             self.tally.first_broken.append(broken)
 
-    def skip(self, message: Message, times: int = 1) -> None:
-        """Count a message that the events say nothing about."""
-        name = message.kind if message.name is None else f"{message.kind} {message.name}"
-        count(self.tally.unmatched, name, times)
+    def skip(self, label: Label | None, kind: Kind, name: str | None, times: int = 1) -> None:
+        """Count messages that are to be ignored, or that the events say nothing about."""
+        if label is not None:
+            self.tally.ignored += times
+        else:
+            count(self.tally.unmatched, kind if name is None else f"{kind} {name}", times)
+
+    def note(self, status: Status, run: str, breach: Breach, runs: int = 1) -> None:
+        """Count what was refused first or owed in a run, or in several alike, of which it is the shortest."""
+        groups, known = self._groups[status]
+        note(groups, known, run, breach, runs)
 
     def verdict(self, run: Run, breach: Breach | None, status: Status, events: int, refused: int) -> Verdict:
         """The verdict, counted."""
@@ -88,51 +100,68 @@ class Judge(ABC):
         self.tally.events += events
         self.tally.refused += refused
         if breach is not None:
-            groups, known = self._groups[status]
-            note(groups, known, run.key, breach)
+            self.note(status, run.key, breach)
         return Verdict(run.key, "", status, breach, run.line, events, refused, run.metadata)
 
 
+_SKIPPED, _ASK = -1, -2
+
+
 class TableJudge(Judge):
-    """Judges by look-ups in a table that grows."""
+    """Judges by look-ups in a table that grows.
+
+    What messages of a kind and a name are is looked up too, where the rest of them does not matter: their column, that
+    they are skipped, or that the labeller has to be asked. An entry counts how often it was used.
+    """
 
     def __init__(self, contract: Contract, protocol: str | None) -> None:
         super().__init__(contract, protocol)
         self.steps = Steps(contract, self.protocol)
         self._visits: list[list[int]] = []
-        self._columns: dict[object, int] = {}
+        self._columns: dict[Label, int] = {}
+        self._entries: dict[str, dict[str | None, list[int]]] = {kind: {} for kind in KINDS}
 
-    def _column(self, key: object, word: Word) -> int:
-        column = self._columns[key] = self.steps.column(word)
+    def column_of(self, label: Label | None, kind: Kind, name: str | None) -> int:
+        """The column of messages that have this label; `_SKIPPED` if they are not looked at."""
+        if label is None:
+            if kind != "call" or not self.refuses_unknown:
+                return _SKIPPED
+            return self.steps.column(Word(Event("!", name or ""), known=False))
+        if label.label is None:
+            return _SKIPPED
+        column = self._columns.get(label)
+        if column is None:
+            by = label.by if self.gated else None
+            column = self._columns[label] = self.steps.column(Word(Event(label.direction, label.label, by=by)))
         return column
+
+    def _entry(self, kind: Kind, name: str | None) -> list[int]:
+        settled, label = self.labeller.settled(kind, name)
+        entry = self._entries[kind][name] = [0, self.column_of(label, kind, name) if settled else _ASK]
+        return entry
 
     def judge(self, run: Run) -> Verdict:
         """One look-up per event."""
-        steps, label_of, columns = self.steps, self.label, self._columns
-        rows, visits, tally = steps.rows, self._visits, self.tally
-        row = events = refused = calls = 0
+        steps, entries = self.steps, self._entries
+        rows, visits = steps.rows, self._visits
+        row = events = refused = 0
         first: Breach | None = None
         message = None
         for message in run.messages:
-            if message.kind == "call":
-                calls += 1
-            label = label_of(message)
-            if label is None:
-                self.skip(message)
-                if message.kind != "call" or not self.refuses_unknown:
+            kind, name = message.kind, message.name
+            entry = entries[kind].get(name)
+            if entry is None:
+                entry = self._entry(kind, name)
+            entry[0] += 1
+            column = entry[1]
+            if column < 0:
+                if column == _SKIPPED:
                     continue
-                column = columns.get(message.name)
-                if column is None:
-                    column = self._column(message.name, Word(Event("!", message.name or ""), known=False))
-            elif label.label is None:
-                tally.ignored += 1
-                continue
-            else:
-                column = columns.get(label)
-                if column is None:
-                    column = self._column(
-                        label, Word(Event(label.direction, label.label, by=label.by if self.gated else None))
-                    )
+                label = self.label(message)
+                column = self.column_of(label, kind, name)
+                if column < 0:
+                    self.skip(label, kind, name)
+                    continue
             try:
                 visits[row][column] += 1
             except IndexError:
@@ -147,8 +176,7 @@ class TableJudge(Judge):
                 self._count_blocked(column, message)
             row = code >> 1
             events += 1
-        tally.calls += calls
-        tally.messages += 0 if message is None else message.index + 1
+        self.tally.messages += 0 if message is None else message.index + 1
         if first is not None:
             return self.verdict(run, first, "violating", events, refused)
         status, owed = steps.closing(row)
@@ -168,7 +196,14 @@ class TableJudge(Judge):
         visits[row][column] += 1
 
     def finish(self) -> Tally:
-        """Add what was exercised, which the visits tell."""
+        """Add what was exercised, which the visits tell, and what the entries have counted."""
+        for kind in KINDS:
+            for name, (times, column) in self._entries[kind].items():
+                self.tally.calls += times if kind == "call" else 0
+                if column != _ASK:
+                    settled = self.labeller.settled(kind, name)[1]
+                    if settled is None or settled.label is None:
+                        self.skip(settled, kind, name, times)
         for row, visited in enumerate(self._visits):
             for column, number in enumerate(visited):
                 if number:
@@ -218,15 +253,13 @@ class StepJudge(Judge):
             calls += message.kind == "call"
             label = self.label(message)
             if label is None or label.label is None:
-                if label is None:
-                    self.skip(message)
-                    if message.kind == "call" and self.refuses_unknown:
-                        event = Event("!", message.name or "", payload=message.payload, at=message.at)
-                        refused += 1
-                        first = first or Breach(_unknown(situation, event), message.index, events)
-                        events += 1
-                else:
-                    tally.ignored += 1
+                self.skip(label, message.kind, message.name)
+                if label is None and message.kind == "call" and self.refuses_unknown:
+                    event = Event("!", message.name or "")
+                    first = first or Breach(_unknown(situation, event), message.index, events)
+                    count(tally.blocked, event.word)
+                    refused += 1
+                    events += 1
                 continue
             at = message.at if message.at is not None else at
             event = Event(
