@@ -35,7 +35,7 @@ def command(contract: Path, runs: str, key: str | None, source: str | None, *, a
     Messages that no line takes are unmatched: they are skipped and counted. A call that no line takes is refused under
     a protocol, and passes a contract of rules alone.
 
-    Exit status: 0 a run was shown · 1 the file holds no run that can be read, or the contract has errors · 2 wrong usage.
+    Exit status: 0 a run was shown · 1 no run can be read, or the contract has errors · 2 wrong usage.
     """
     from accord.cli.event_lines import ending_lines, heading, message_line, seen_objects
     from accord.cli.terminal import open_screen
