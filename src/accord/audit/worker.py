@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from accord.audit.judging import Judge
+    from accord.audit.model import Verdict
     from accord.canonical import Json
     from accord.machine.contract import Contract
     from accord.sources.model import Run
@@ -122,6 +123,17 @@ def is_parquet(job: Job, path: str) -> bool:
         return False  # which whoever reads it says
 
 
+def _judge_one(judge: Judge, run: Run) -> Verdict | Broken:
+    try:
+        return judge.judge(run)
+    except TooManyRowsError:
+        raise
+    except UsageError as error:
+        return Broken("", run.line, f"run {run.key} cannot be judged: {error}")
+    except Exception as error:  # noqa: BLE001 - one run must not take a million others with it
+        return Broken("", run.line, f"run {run.key} cannot be judged: accord failed inside ({error!r})")
+
+
 def _runs(job: Job, path: str) -> Iterator[Run | Broken]:
     return read_runs(path, None if job.source is None else reader_named(job.source), job.limits)
 
@@ -129,7 +141,7 @@ def _runs(job: Job, path: str) -> Iterator[Run | Broken]:
 def _judge_all(judge: Judge, runs: Iterator[Run | Broken], stream: BinaryIO) -> None:
     chunks = Chunks(stream)
     for run in runs:
-        verdict = run if isinstance(run, Broken) else judge.judge(run)
+        verdict = run if isinstance(run, Broken) else _judge_one(judge, run)
         if isinstance(verdict, Broken):
             judge.add_broken(Broken("", verdict.line, verdict.reason))
         else:
