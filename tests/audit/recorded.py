@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 
-from accord import compile
-from accord.audit import audit
-
 CONFIRM = """
 events {
     Yes when user says matches "(?i)yes"
@@ -49,9 +46,3 @@ def write_tau(path, runs, rewards=None) -> None:
         for number, (run, reward) in enumerate(zip(runs, rewards, strict=True))
     ]
     path.write_text(json.dumps(rows))
-
-
-def audited(paths, contract=CONFIRM, **options):
-    """An audit in this process that keeps nothing."""
-    options.setdefault("jobs", 1)
-    return audit(compile(contract), [str(path) for path in paths], **options)

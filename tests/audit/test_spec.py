@@ -1,18 +1,18 @@
-"""The contracts and traces of the specification, recorded and audited: what the reference says of them is what comes out."""
+"""The traces of the specification as recorded runs: an audit says of them what the reference says."""
 
 from __future__ import annotations
 
 import io
 
 import pytest
-from tests.spec.cases import TraceCase
-from tests.spec.engines import ReferenceEngine, subject_of
-from tests.spec.test_spec import TRACES
 
 from accord.audit.judging import StepJudge, TableJudge, is_for_table
 from accord.audit.results import Chunks
 from accord.errors import UsageError
 from accord.sources.model import Message, Run
+from tests.spec.cases import TraceCase
+from tests.spec.engines import ReferenceEngine, subject_of
+from tests.spec.test_spec import TRACES
 
 FLOOR = 350
 

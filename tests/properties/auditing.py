@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -32,9 +33,9 @@ class Seen:
 
     def sentence(self) -> str:
         return (
-            f"audits: {self.contracts:,} contracts, {self.statuses.total():,} runs with {self.events:,} events judged in "
-            f"columns, by table, by steps and by monitors: {dict(self.statuses)}; {self.scattered:,} files with rows of "
-            "runs that do not stand together"
+            f"audits: {self.contracts:,} contracts, {self.statuses.total():,} runs with {self.events:,} events judged "
+            f"in columns, by table, by steps and by monitors: {dict(self.statuses)}; in {self.scattered:,} files the "
+            "rows of a run do not stand together"
         )
 
 
@@ -46,10 +47,8 @@ def random_run(rng, contract) -> list[str]:
         word = rng.choice(legal) if legal and rng.random() < 0.9 else rng.choice(STRANGERS)
         words.append(word)
         event = read_event(word if word[0] in "!?" else f"?{word}")
-        try:
+        with suppress(UsageError):
             (monitor.send if event.direction == "!" else monitor.receive)(event.label)
-        except UsageError:
-            pass
     return words
 
 
@@ -157,7 +156,11 @@ def difference(rng, tmp_path, seen: Seen) -> str | None:
         told = {}
         for verdict in verdicts:
             breach = verdict.breach
-            what = None if breach is None else (breach.position, breach.what.clause, breach.what.arrived, breach.what.sentence)
+            what = (
+                None
+                if breach is None
+                else (breach.position, breach.what.clause, breach.what.arrived, breach.what.sentence)
+            )
             told[verdict.run] = (verdict.status, what, verdict.refused)
             if breach is not None and breach.index not in {None, breach.position}:
                 return f"{name}: message {breach.index} is event {breach.position} of {verdict.run}"

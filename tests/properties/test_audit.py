@@ -49,9 +49,12 @@ def accepts_what_is_refused(monkeypatch):
 
 def forgets_the_last_run(monkeypatch):
     split = labelled_files._split_last
-    monkeypatch.setattr(
-        labelled_files, "_split_last", lambda segments: (split(segments)[0], None) if len(segments.keys) > 3 else split(segments)
-    )
+
+    def wrong(segments):
+        front, last = split(segments)
+        return front, None if len(segments.keys) > 3 else last
+
+    monkeypatch.setattr(labelled_files, "_split_last", wrong)
 
 
 def does_not_see_that_runs_come_back(monkeypatch):
@@ -63,9 +66,7 @@ def stands_in_any_order(monkeypatch):
 
 
 def mistakes_rows_for_each_other(monkeypatch):
-    monkeypatch.setattr(
-        steps.Steps, "_key", staticmethod(lambda situation: situation.stage.standing.configurations)
-    )
+    monkeypatch.setattr(steps.Steps, "_key", staticmethod(lambda situation: situation.stage.standing.configurations))
 
 
 def takes_any_example(monkeypatch):
