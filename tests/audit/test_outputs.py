@@ -10,8 +10,6 @@ from xml.etree import ElementTree
 import pytest
 from click.testing import CliRunner
 from pyarrow import parquet
-from tests.audit import hostile
-from tests.audit.recorded import FINE, HASTY, TWICE, chat, write_tau
 
 from accord.audit import make_report
 from accord.audit.outputs.as_json import write_json
@@ -20,6 +18,8 @@ from accord.audit.outputs.page import write_page
 from accord.audit.outputs.sarif import write_sarif
 from accord.audit.outputs.tabular import COLUMNS, write_csv, write_parquet
 from accord.cli.app import app
+from tests.audit import hostile
+from tests.audit.recorded import FINE, HASTY, TWICE, chat, write_tau
 
 
 @pytest.fixture
@@ -31,7 +31,10 @@ def report(audited, tmp_path):
 @pytest.fixture
 def hostile_report(audited, tmp_path):
     nasty = tmp_path / f"={hostile.FORMULA[:5]}<b>.json"
-    run = [{"role": "user", "content": hostile.ALL}, *chat(f"agent: {hostile.ALL}", "call pay", f"result: {hostile.ALL}")]
+    run = [
+        {"role": "user", "content": hostile.ALL},
+        *chat(f"agent: {hostile.ALL}", "call pay", f"result: {hostile.ALL}"),
+    ]
     rows = [
         {"task_id": hostile.FORMULA, "trial": hostile.MARKUP, "reward": 1.0, "traj": run, "info": {}},
         {"task_id": hostile.TERMINAL, "trial": 0, "reward": 0.0, "traj": run, "info": {}},
@@ -129,7 +132,9 @@ def test_the_terminal_is_not_moved(hostile_report):
 @pytest.fixture
 def command(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    (tmp_path / "c.accord").write_text('events { Yes when user says "yes"\nPay when call pay }\nrule "r" { before Pay require Yes }\n')
+    (tmp_path / "c.accord").write_text(
+        'events { Yes when user says "yes"\nPay when call pay }\nrule "r" { before Pay require Yes }\n'
+    )
     write_tau(tmp_path / "bad.json", [FINE, HASTY])
     write_tau(tmp_path / "good.json", [TWICE])
     (tmp_path / "broken.jsonl").write_text('{"messages": []}\n{\n')
@@ -150,7 +155,13 @@ def test_exit_statuses(command):
 
 
 def test_every_output_is_written_at_once(command, tmp_path):
-    outputs = [("--html", "o.html"), ("--csv", "o.csv"), ("--junit", "o.xml"), ("--sarif", "o.sarif"), ("--parquet", "o.pq")]
+    outputs = [
+        ("--html", "o.html"),
+        ("--csv", "o.csv"),
+        ("--junit", "o.xml"),
+        ("--sarif", "o.sarif"),
+        ("--parquet", "o.pq"),
+    ]
     done = command("bad.json", "--json", *(word for pair in outputs for word in pair))
     assert json.loads(done.stdout)["total"]["violating"] == 2
     assert all((tmp_path / name).stat().st_size > 100 for _, name in outputs)
