@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO, Generic, NamedTuple, TypeVar
 import msgspec
 
 from accord.sources.model import Broken
+from accord.sources.sketch import BOM
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,11 +23,10 @@ __all__ = ["Keys", "Record", "Shape", "lines_in", "whole", "why_broken"]
 T = TypeVar("T")
 
 _RAWS = msgspec.json.Decoder(list[msgspec.Raw])
-_BOM = b"\xef\xbb\xbf"
 
 
 class Record(NamedTuple, Generic[T]):
-    """A decoded record and where it was found: its line in a file of lines, its place in an array."""
+    """A decoded record and where it was found: its line in a file of lines, and its place among all, from 0."""
 
     value: T
     line: int | None = None
@@ -49,9 +49,9 @@ class Shape(Generic[T]):
         if not _is_line(first[1]):
             yield from self._document(whole(stream, first[1]), file)
             return
-        for number, line in chain([first], lines):
+        for place, (number, line) in enumerate(chain([first], lines)):
             try:
-                yield Record(self._one.decode(line), number, number)
+                yield Record(self._one.decode(line), number, place)
             except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
                 yield Broken(file, number, why_broken(error))
 
@@ -88,14 +88,14 @@ def whole(stream: BinaryIO, read: bytes = b"") -> bytes:
     if isinstance(raw, io.FileIO) and raw.seekable():
         # To begin again is much cheaper than to put pieces together.
         raw.seek(0)
-        return raw.readall().removeprefix(_BOM)
+        return raw.readall().removeprefix(BOM)
     return read + stream.read()
 
 
 def lines_in(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
     """The lines of a stream that are not empty, with their numbers from 1."""
     for number, line in enumerate(stream, 1):
-        text = line.removeprefix(_BOM) if number == 1 else line
+        text = line.removeprefix(BOM) if number == 1 else line
         if not text.isspace() and text:
             yield number, text
 
