@@ -125,6 +125,16 @@ def test_a_document_that_is_cut_off_is_told_with_its_line():
     assert found.reason.startswith("no JSON: ")
 
 
+@pytest.mark.parametrize("cut", [1, 3, 40])
+def test_runs_before_the_damage_are_read(cut):
+    whole = json.dumps([{**TAU[0], "trial": trial} for trial in range(3)], indent=1).encode()
+    found = read(whole[:-cut], "tau-bench")
+    runs = [run for run in found if isinstance(run, Run)]
+    assert [run.key for run in runs] == ["7/0", "7/1", "7/2"][: 3 if cut == 1 else 2]
+    assert isinstance(found[-1], Broken)
+    assert len(found) == len(runs) + 1
+
+
 def test_an_empty_run_is_a_run():
     (run,) = read(as_json([{**TAU[0], "traj": []}]), "tau-bench")
     assert list(run.messages) == []
