@@ -46,10 +46,16 @@ def as_text(body: Body) -> str:
     if body is None:
         return ""
     if isinstance(body, list):
-        return "\n".join(text for text in map(_text_of_part, body) if text)
+        texts = [text for text in map(_text_of_part, body) if text]
+        return "\n".join(texts) if texts or _is_parts(body) else _as_json(body)
     if isinstance(body, dict) and "type" in body and (text := _text_of_part(body)):
         return text  # a content of one part, not in a list
     return _as_json(body)
+
+
+def _is_parts(body: list[object]) -> bool:
+    """Whether a list is a content of several parts, and not a list that somebody returned."""
+    return all(isinstance(part, dict) and "type" in part for part in body)
 
 
 def _text_of_part(part: object) -> str:
@@ -95,6 +101,8 @@ def decoded(value: object) -> object:
 def as_object(body: Body) -> dict[str, object]:
     """A body as an object: as it is, or decoded from a string; nothing is `{}`; all else is `{"text": …}`."""
     value = decoded(as_value(body))
+    if isinstance(value, list) and value and _is_parts(value):
+        value = decoded(as_text(cast("Body", value)))
     if isinstance(value, dict):
         return value
     if value is None or (isinstance(value, str) and (not value or value.isspace())):

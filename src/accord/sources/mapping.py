@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
-from accord.errors import UsageError
 from accord.sources.calls import OpenCalls
 from accord.sources.metadata import scalars
 from accord.sources.model import Broken, Message, Run
@@ -42,24 +41,16 @@ class KindOf:
     id: Path | None = None
     at: Path | None = None
 
-    def __post_init__(self) -> None:
-        if self.kind not in {"user", "agent"} and self.name is None:
-            raise UsageError(f"a {self.kind} has a `name`")
-
 
 @dataclass(frozen=True, slots=True)
 class Mapping:
     """How records are read. `runs` is `file`, `record`, or the field whose values tell runs apart."""
 
-    kinds: tuple[KindOf, ...] = ()
+    kinds: tuple[KindOf, ...]
     runs: str | Path = FILE
     messages: Path | None = None
     key: tuple[Path, ...] = ()
     metadata: dict[str, Path] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if not self.kinds:
-            raise UsageError("a mapping says of at least one kind of message what it is, in `kinds`")
 
 
 _RECORDS = Shape(cast("type[dict[str, Any]]", dict[str, Any]))

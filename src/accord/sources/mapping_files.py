@@ -54,8 +54,8 @@ def read_mapping(source: Source) -> Mapping:
     value, places, found = read_yaml(source)
     findings = Findings(places)
     findings.found += found
-    mapping = _MAPPING(findings, value, ()) if value is not None else wrong(findings, value, (), "a mapping")
-    if findings.found or not isinstance(mapping, Mapping):
+    mapping = _mapping(findings, value)
+    if mapping is None:
         raise ContractError(tuple(sorted(findings.found, key=lambda finding: finding.span)))
     return mapping
 
@@ -103,30 +103,48 @@ def _tuple(shape: Shape) -> Shape:
     return read
 
 
-def _make(**given: Any) -> Mapping:  # noqa: ANN401 - what the table has read
-    given.pop("version", None)
-    return Mapping(**given)
+_KIND_FIELDS = table(
+    dict, {"kind": choice(*KINDS), "where": _where, "name": _path, "body": _path, "id": _path, "at": _path}
+)
 
 
-def _make_kind(**given: Any) -> KindOf:  # noqa: ANN401 - what the table has read
+def _kind(findings: Findings, value: Any, path: Path) -> Any:  # noqa: ANN401 - any value
+    before = len(findings.found)
+    given = _KIND_FIELDS(findings, value, path)
+    if not isinstance(given, dict) or len(findings.found) > before:
+        return BAD  # what is wrong has been told
     if "kind" not in given:
-        raise UsageError("it has a `kind`")
+        return findings.report("E062", f"`{dotted(path)}` has no `kind`", path, value)
+    if given["kind"] not in {"user", "agent"} and "name" not in given:
+        return findings.report("E062", f"`{dotted(path)}` is a {given['kind']} without a `name`", path, value)
     return KindOf(**given)
 
 
-_KIND = table(
-    _make_kind,
-    {"kind": choice(*KINDS), "where": _where, "name": _path, "body": _path, "id": _path, "at": _path},
-)
+def _kinds(findings: Findings, value: Any, path: Path) -> Any:  # noqa: ANN401 - any value
+    found = list_of(_kind)(findings, value, path)
+    if found == []:
+        return findings.report("E062", "a mapping says of at least one kind of message what it is", path, value)
+    return BAD if found is BAD else tuple(found)
 
-_MAPPING = table(
-    _make,
+
+_FIELDS = table(
+    dict,
     {
         "version": _version,
         "runs": _runs,
         "messages": _path,
         "key": _tuple(each_of(_path)),
         "metadata": map_of(_path),
-        "kinds": _tuple(list_of(_KIND)),
+        "kinds": _kinds,
     },
 )
+
+
+def _mapping(findings: Findings, value: Any) -> Mapping | None:  # noqa: ANN401 - any value
+    given = _FIELDS(findings, value, ()) if value is not None else wrong(findings, value, (), "a mapping")
+    if isinstance(given, dict) and not findings.found and "kinds" not in given:
+        findings.report("E062", "a mapping says in `kinds` what messages are", (), value)
+    if not isinstance(given, dict) or findings.found:
+        return None
+    given.pop("version", None)
+    return Mapping(**given)

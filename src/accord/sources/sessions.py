@@ -78,7 +78,7 @@ def _read(stream: BinaryIO, file: str) -> Iterator[Run | Broken]:
         session = sessions.get(key)
         if session is None:
             session = sessions[key] = _Session(record.line)
-        _add(session, record.place - 1, line, line.message)
+        _add(session, record.place, line, line.message)
     keys = Keys()
     for key, session in sessions.items():
         metadata = scalars({"model": session.model})
