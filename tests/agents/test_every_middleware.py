@@ -8,7 +8,10 @@ from contextlib import suppress
 from dataclasses import replace
 
 import pytest
+from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware, ToolRetryMiddleware
 from langchain_core.messages import ToolMessage
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_stream_writer
 from langgraph.types import Command
 
@@ -21,7 +24,7 @@ from accord.langchain import (
     ref,
 )
 from tests.agents.protocols import KINDS, booking_of, gated_of, machine
-from tests.agents.scripted import Recorder, agent_of, asked, call, config, reported, say, told
+from tests.agents.scripted import Recorder, Scripted, agent_of, asked, call, config, reported, say, told
 
 SCRIPT = [say(call("search", "a")), say(call("book", "b")), "done"]
 
@@ -317,3 +320,84 @@ def test_protocols_that_look_at_data(kind, recorder, run):
     agent, _ = agent_of(script, middleware, recorder)
     run(agent, asked())
     assert recorder.ran == [("search", "Rome"), ("book", "AZ1", 30)]
+
+
+# -- what is LangGraph's, and not ours ---------------------------------------------------------------------------------
+
+
+def test_a_thread_that_is_taken_back_takes_its_session_with_it(kind, recorder):
+    if kind == "enforcer":
+        pytest.skip("its session is in the process, so no checkpoint takes it back")
+    agent, _ = agent_of(SCRIPT, booking_of(kind, recorder), recorder)
+    agent.invoke(asked(), config())
+    past = next(state for state in agent.get_state_history(config()) if state.next == ("tools",))
+    agent.invoke(None, past.config)
+    assert recorder.names == ["search", "book", "book"]
+
+
+class Crash(BaseException):
+    """The process dies."""
+
+
+def test_a_tool_that_has_run_when_the_process_dies_is_run_again_when_the_thread_is_resumed(kind, recorder):
+    """With a session in the checkpoint: nobody could write down that it had. A monitor knows that it has begun."""
+    search = recorder.tools[0]
+    original = search.func
+
+    def dying(city="Rome"):
+        original(city)
+        if len(recorder.ran) == 1:
+            raise Crash
+
+    search.func = dying
+    saver = InMemorySaver()
+    middleware = booking_of(kind, recorder)
+    agent, _ = agent_of(SCRIPT, middleware, recorder, checkpointer=saver)
+    with pytest.raises(Crash):
+        agent.invoke(asked(), config())
+    if kind != "enforcer":
+        middleware = booking_of(kind, recorder)  # another process
+    later, _ = agent_of(SCRIPT, middleware, recorder, checkpointer=saver)
+    later.invoke(None, config())
+    assert recorder.names == (["search", "book"] if kind == "enforcer" else ["search", "search", "book"])
+
+
+# -- beside other middlewares ------------------------------------------------------------------------------------------
+
+
+def test_a_retry_behind_it_is_one_call(kind, recorder, run):
+    search, attempts = recorder.tools[0], []
+    original = search.func
+
+    def flaky(city="Rome"):
+        attempts.append(city)
+        if len(attempts) < 3:
+            raise ConnectionError("later")
+        return original(city)
+
+    search.func = flaky
+    retry = ToolRetryMiddleware(max_retries=3, initial_delay=0, jitter=False)
+    middleware = [booking_of(kind, recorder), retry]
+    agent = create_agent(Scripted(script=SCRIPT), recorder.tools, middleware=middleware, checkpointer=InMemorySaver())
+    result = run(agent, asked())
+    assert (len(attempts), recorder.names) == (3, ["search", "book"])
+    assert not any(message.startswith("error") for message in told(result))
+
+
+@pytest.mark.parametrize(
+    ("decision", "booked"),
+    [
+        ({"type": "approve"}, True),
+        ({"type": "reject"}, False),
+        ({"type": "edit", "edited_action": {"name": "book", "args": {"flight": "ZZ9", "amount": 99}}}, False),
+        ({"type": "respond", "message": "no way"}, False),
+    ],
+)
+def test_beside_the_human_in_the_loop_of_langchain(kind, recorder, run, decision, booked):
+    """What is rejected there is not out here; what is edited there after it was judged here does not run."""
+    middleware = [HumanInTheLoopMiddleware({"book": True}), booking_of(kind, recorder)]
+    agent = create_agent(Scripted(script=SCRIPT), recorder.tools, middleware=middleware, checkpointer=InMemorySaver())
+    run(agent, asked())
+    result = run(agent, Command(resume={"decisions": [decision]}))
+    assert recorder.names == (["search", "book"] if booked else ["search"])
+    assert (reported(result)["out"], reported(result)["ended_early"]) == ([], not booked)

@@ -15,6 +15,7 @@ from langgraph.prebuilt.tool_node import ToolCallWithContext
 from langgraph.types import Command, Overwrite, Send
 
 from accord import CorruptSessionError
+from accord.langchain import CheckpointedProtocolMiddleware, ProtocolFSM, Transition, ref
 from tests.agents.protocols import KINDS, booking_of, machine
 from tests.agents.scripted import Recorder, Scripted, agent_of, asked, call, config, reported, say, told
 
@@ -171,7 +172,9 @@ def test_through_the_commands_of_a_tool(kind, recorder, way, watched):
     middleware = booking_of(kind, refs)  # which knows nothing of the tool that cheats
     recorder.tools.append(tool("cheat")(cheating))
     agent, _ = agent_of([say(call("cheat", "a")), *BOOK], middleware, recorder)
-    result = agent.invoke(asked(), config())
+    seen = list(agent.stream(asked(), config(), stream_mode="values"))
+    assert {values.get("fsm_state", "idle") for values in seen} == {"idle"}
+    result = seen[-1]
     assert told(result)[0] == "cheated"
     assert_nothing_was_believed(result, kind, recorder)
 
@@ -195,16 +198,20 @@ def test_through_an_update_with_the_session_of_another_thread(kept, recorder):
     assert recorder.ran == []
 
 
-def test_what_is_shown_is_written_anew(kept, recorder):
-    """Nobody here believes it; but whoever reads the result does."""
-    agent, _ = agent_of(["hello", "hm"], booking_of(kept, recorder), recorder)
-    first = agent.invoke(asked(), config())
-    shown = {name: first[name] for name in ("accord", "fsm", "fsm_state", "fsm_trace") if name in first}
+def test_what_is_shown_is_written_anew(recorder):
+    """Nobody here believes it; but whoever reads the result does. In a turn in which nothing happens, too."""
+    search = ref(recorder.tools[0])
+    fsm = ProtocolFSM(initial="idle").add_transition(
+        Transition(source="idle", tool=search, phase="send", target="searching")
+    )
+    middleware = CheckpointedProtocolMiddleware(fsm=fsm.mark_terminal("idle"), tool_refs=[search]).middleware
+    agent, _ = agent_of(["hello", "hm"], middleware, recorder)
+    assert agent.invoke(asked(), config())["fsm"]["ended_early"] is False
     agent.update_state(
-        config(), {"fsm_state": "done", "fsm_trace": ["x"], NAMES[kept]: {}}, as_node=f"{type_name(kept)}.after_agent"
+        config(), {"fsm_state": "done", "fsm_trace": ["x"], "fsm": {}}, as_node=f"{middleware.name}.after_agent"
     )
     result = agent.invoke(asked("and?"), config())
-    assert {name: result[name] for name in shown} == shown
+    assert (result["fsm_state"], result["fsm_trace"], result["fsm"]["status"]) == ("idle", [], "complete")
 
 
 def test_a_session_of_another_machine_is_not_taken(recorder):

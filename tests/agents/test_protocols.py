@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -421,3 +422,31 @@ def test_the_ledger_of_a_machine(recorder):
     agent.invoke(asked(), config())
     assert ledger.verify().ok
     assert len(ledger) == 6
+
+
+def test_the_trace_shows_the_last_thousand_events():
+    """So neither a monitor nor a checkpoint grows with the history."""
+    fsm = ProtocolFSM(initial="a").add_transition(event("a", "x", "b")).add_transition(event("b", "y", "a"))
+    monitor = ProtocolMonitor(fsm)
+    for number in range(1500):
+        assert monitor.transition_event("y" if number % 2 else "x", "recv")
+    assert (len(monitor.trace), monitor.trace[-1], monitor.state) == (1000, "recv:y", "a")
+
+
+def test_guards_and_actions_are_those_that_the_program_has_now(recorder):
+    """They are no part of the machine's identity: a thread that has begun with others goes on."""
+    search, book = ref(recorder.tools[0]), ref(recorder.tools[1])
+    saver, seen = InMemorySaver(), []
+    script = [say(call("search", "a")), "found", say(call("book", "b")), "done"]
+
+    def agent_with(guard, action):
+        fsm = machine(recorder)
+        guarded = replace(fsm.transitions[2], guard=guard, action=action)
+        fsm.transitions = (*fsm.transitions[:2], guarded, *fsm.transitions[3:])
+        refs = [search, book, ref(recorder.tools[2])]
+        middleware = CheckpointedProtocolMiddleware(fsm=fsm, tool_refs=refs).middleware
+        return agent_of(script, middleware, recorder, checkpointer=saver)[0]
+
+    agent_with(lambda _: False, None).invoke(asked(), config())
+    result = agent_with(lambda _: True, seen.append).invoke(asked("book"), config())
+    assert (recorder.names, result["fsm_state"], [c.event for c in seen]) == (["search", "book"], "done", ["send:book"])

@@ -13,7 +13,6 @@ from accord.audit.coverage import applied_rules, edges_taken
 from accord.audit.model import Breach, Refused, Verdict, refused_by
 from accord.audit.steps import Steps, Word, status_at_end, unknown_call
 from accord.audit.tally import Group, Tally, count, note
-from accord.errors import UsageError
 from accord.machine.events import Event
 from accord.machine.extent import Extent
 from accord.monitor.quick import quick_step
@@ -25,21 +24,24 @@ from accord.sources.model import KINDS, Broken
 if TYPE_CHECKING:
     from accord.audit.model import Status
     from accord.machine.contract import Contract
+    from accord.machine.labeller import Label
     from accord.machine.standing import Standing
     from accord.monitor.step import Situation
-    from accord.machine.labeller import Label
     from accord.sources.model import Kind, Message, Run
 
-__all__ = ["Judge", "StepJudge", "TableJudge", "judge_for"]
+__all__ = ["Judge", "StepJudge", "TableJudge", "count_place", "is_for_columns", "is_for_table"]
 
 _MOST_BROKEN = 100
 
 
-def judge_for(contract: Contract, protocol: str | None) -> Judge:
-    """The judge of runs that are read message by message."""
-    if contract.needs_more_than_labels in {"", "gates"}:
-        return TableJudge(contract, protocol)
-    return StepJudge(contract, protocol)
+def is_for_table(contract: Contract) -> bool:
+    """Whether labels alone decide, and who made a step."""
+    return contract.needs_more_than_labels in {"", "gates"}
+
+
+def is_for_columns(contract: Contract) -> bool:
+    """Whether besides that a label is enough to tell which event a message is: no line of the events looks further."""
+    return is_for_table(contract) and not any(line.guards for line in contract.labeller.lines or ())
 
 
 def has_gates(contract: Contract) -> bool:
@@ -66,8 +68,11 @@ class Judge(ABC):
         }
 
     @abstractmethod
-    def judge(self, run: Run) -> Verdict | Broken:
-        """What the contract says of a run."""
+    def judge(self, run: Run) -> Verdict:
+        """What the contract says of a run.
+
+        Raises `UsageError` if it cannot say anything: a time was not recorded, a partner not named.
+        """
 
     @abstractmethod
     def finish(self) -> Tally:
@@ -233,14 +238,8 @@ def _count_edges(tally: Tally, standing: Standing, event: Event, number: int) ->
 class StepJudge(Judge):
     """Judges by the steps of the monitor."""
 
-    def judge(self, run: Run) -> Verdict | Broken:
+    def judge(self, run: Run) -> Verdict:
         """As a refusing monitor would."""
-        try:
-            return self._judge(run)
-        except UsageError as error:  # a time that nobody recorded, a partner that nobody named
-            return Broken("", run.line, f"run {run.key} cannot be judged: {error}")
-
-    def _judge(self, run: Run) -> Verdict:
         situation = begin(self.contract, self.protocol)
         tally = self.tally
         events = refused = calls = 0

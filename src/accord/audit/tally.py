@@ -10,7 +10,7 @@ from __future__ import annotations
 import msgspec
 
 from accord.audit.model import STATUSES, Breach
-from accord.sources.model import Broken
+from accord.sources.model import Broken  # noqa: TC001 - msgspec looks at it
 
 __all__ = ["OTHERS", "Example", "Group", "Tally", "add_to", "count", "merge", "note", "of_file"]
 

@@ -100,7 +100,6 @@ class Labeller:
                 return label
         return None
 
-
     def settled(self, kind: MessageKind, name: str | None) -> tuple[bool, Label | None]:
         """Whether kind and name alone tell the label of a message, and if so, the label."""
         if self.lines is None:
