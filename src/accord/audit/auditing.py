@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 from accord.audit.cache import Cache
 from accord.audit.local import cores, run_local
@@ -100,8 +100,14 @@ class Audit:
                 raise InternalError(f"the result of {task.name} has gone from {self.cache.folder}")
             add_to(self.tally, of_file(tally, task.name))
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def close(self) -> None:
-        """Forget what was kept for this audit alone."""
+        """Forget what was kept for this audit alone; what it says is gone with it."""
         self.plan.forget()
         if self.folder is not None:
             self.folder.cleanup()
@@ -152,10 +158,14 @@ def audit(  # noqa: PLR0913 - each is a choice of its own
             tell(done)
 
     begin = perf_counter()
-    with suppress(KeyboardInterrupt):
-        _work(found, told, address)
-    found.seconds = perf_counter() - begin
-    found.merge()
+    try:
+        with suppress(KeyboardInterrupt):
+            _work(found, told, address)
+        found.seconds = perf_counter() - begin
+        found.merge()
+    except BaseException:
+        found.close()
+        raise
     return found
 
 

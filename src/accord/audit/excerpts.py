@@ -6,8 +6,11 @@ that are shown. Text is cut, and nothing of it is made safe here: that is for wh
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from accord.audit.worker import is_parquet
+from accord.sources.labelled import PARQUET, read_parquet
 from accord.sources.model import Run
 from accord.sources.registry import read_runs, reader_named
 
@@ -36,7 +39,10 @@ class Line(NamedTuple):
 def find_runs(job: Job, path: str, keys: Collection[str]) -> Iterator[Run]:
     """The runs of a file that have these keys."""
     wanted = set(keys)
-    for run in read_runs(path, None if job.source is None else reader_named(job.source), job.limits):
+    reader = None if job.source is None else reader_named(job.source)
+    if is_parquet(job, path):
+        reader = replace(PARQUET, read=lambda stream, file: read_parquet(stream, file, keys))
+    for run in read_runs(path, reader, job.limits):
         if isinstance(run, Run) and run.key in wanted:
             yield run
             wanted.discard(run.key)

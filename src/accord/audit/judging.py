@@ -13,7 +13,6 @@ from accord.audit.coverage import applied_rules, edges_taken
 from accord.audit.model import Breach, Refused, Verdict, refused_by
 from accord.audit.steps import Steps, Word, status_at_end, unknown_call
 from accord.audit.tally import Group, Tally, count, note
-from accord.errors import UsageError
 from accord.machine.events import Event
 from accord.machine.extent import Extent
 from accord.monitor.quick import quick_step
@@ -69,8 +68,11 @@ class Judge(ABC):
         }
 
     @abstractmethod
-    def judge(self, run: Run) -> Verdict | Broken:
-        """What the contract says of a run."""
+    def judge(self, run: Run) -> Verdict:
+        """What the contract says of a run.
+
+        Raises `UsageError` if it cannot say anything: a time was not recorded, a partner not named.
+        """
 
     @abstractmethod
     def finish(self) -> Tally:
@@ -236,14 +238,8 @@ def _count_edges(tally: Tally, standing: Standing, event: Event, number: int) ->
 class StepJudge(Judge):
     """Judges by the steps of the monitor."""
 
-    def judge(self, run: Run) -> Verdict | Broken:
+    def judge(self, run: Run) -> Verdict:
         """As a refusing monitor would."""
-        try:
-            return self._judge(run)
-        except UsageError as error:  # a time that nobody recorded, a partner that nobody named
-            return Broken("", run.line, f"run {run.key} cannot be judged: {error}")
-
-    def _judge(self, run: Run) -> Verdict:
         situation = begin(self.contract, self.protocol)
         tally = self.tally
         events = refused = calls = 0

@@ -17,6 +17,7 @@ from accord.audit.model import STATUSES, Breach
 from accord.audit.results import CHUNK, Chunk, letter_of, write_line
 from accord.audit.steps import TooManyRowsError
 from accord.audit.tally import count
+from accord.errors import UsageError
 from accord.sources.labelled import message_of
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def judge_columns(contract: Contract, protocol: str | None, path: str, stream: B
                     judge.judge_all(piece, stream)
             except NotInPiecesError:
                 continue
-            except (TooManyRowsError, pa.ArrowException, OSError, ValueError):
+            except (TooManyRowsError, UsageError, pa.ArrowException, OSError, ValueError):
                 return False
             write_line(stream, judge.finish())
             return True

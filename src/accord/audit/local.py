@@ -79,6 +79,8 @@ def run_here(job: Job, identity: str, tasks: Sequence[FileTask], kept: Cache) ->
             yield Done(task.number, key, cached)
         except UsageError as error:
             yield Done(task.number, None, error=str(error))
+        except Exception as error:  # noqa: BLE001 - one file must not take all others with it
+            yield Done(task.number, None, error=f"accord failed inside ({error!r})")
 
 
 def ignore_interrupts() -> None:

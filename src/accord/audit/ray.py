@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import pickle
+import socket
 from typing import TYPE_CHECKING
 
 from accord.audit.remote import batches, keep, work
@@ -19,6 +20,16 @@ if TYPE_CHECKING:
     from accord.audit.worker import Job
 
 __all__ = ["run_ray"]
+
+_PATIENCE = 10.0
+"""Seconds until a cluster must have answered."""
+
+
+def _knock(address: str | None) -> None:
+    """Raise `OSError` if nobody listens there: Ray would end the whole process."""
+    host, _, port = (address or "").removeprefix("ray://").rpartition(":")
+    if host and port.isdecimal():
+        socket.create_connection((host.strip("[]"), int(port)), _PATIENCE).close()
 
 
 def run_ray(
@@ -38,6 +49,7 @@ def run_ray(
     begun = not ray.is_initialized()
     if begun:
         try:
+            _knock(address)
             if address is None:
                 ray.init(include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
             else:

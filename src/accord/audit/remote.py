@@ -49,6 +49,8 @@ def work(job: bytes, identity: str, known: frozenset[str], tasks: Iterable[FileT
                 sent.append(Sent(task.number, key, zlib.compress(stream.read(), 1)))
         except UsageError as error:
             sent.append(Sent(task.number, None, error=str(error)))
+        except Exception as error:  # noqa: BLE001 - one file must not take all others with it
+            sent.append(Sent(task.number, None, error=f"accord failed inside ({error!r})"))
     return sent
 
 

@@ -26,11 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from accord.audit.judging import Judge
+    from accord.audit.model import Verdict
     from accord.canonical import Json
     from accord.machine.contract import Contract
     from accord.sources.model import Run
 
-__all__ = ["Job", "judge_file", "result_key"]
+__all__ = ["Job", "is_parquet", "judge_file", "result_key"]
 
 _PIECE = 1 << 20
 _PARQUET = b"PAR1"
@@ -85,7 +86,7 @@ def judge_file(job: Job, path: str, stream: BinaryIO) -> None:
 
 def _judge_in_columns(job: Job, path: str, stream: BinaryIO) -> bool:
     """Many runs at a time. False if the file or the contract is not like that, or numpy or pyarrow is not there."""
-    if job.source not in {None, PARQUET.name} or not is_for_columns(job.contract) or not _begins_with(path, _PARQUET):
+    if not is_for_columns(job.contract) or not is_parquet(job, path):
         return False
     try:
         from accord.audit.labelled import judge_columns  # noqa: PLC0415 - the extra `audit`
@@ -111,12 +112,26 @@ def _judge_by_steps(job: Job, path: str, stream: BinaryIO) -> bool:
     return True
 
 
-def _begins_with(path: str, start: bytes) -> bool:
+def is_parquet(job: Job, path: str) -> bool:
+    """Whether a file is read as Parquet, and can be read in any order."""
+    if job.source not in {None, PARQUET.name}:
+        return False
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - as given
-            return file.read(len(start)) == start
+            return file.read(len(_PARQUET)) == _PARQUET
     except (OSError, ValueError):
         return False  # which whoever reads it says
+
+
+def _judge_one(judge: Judge, run: Run) -> Verdict | Broken:
+    try:
+        return judge.judge(run)
+    except TooManyRowsError:
+        raise
+    except UsageError as error:
+        return Broken("", run.line, f"run {run.key} cannot be judged: {error}")
+    except Exception as error:  # noqa: BLE001 - one run must not take a million others with it
+        return Broken("", run.line, f"run {run.key} cannot be judged: accord failed inside ({error!r})")
 
 
 def _runs(job: Job, path: str) -> Iterator[Run | Broken]:
@@ -126,7 +141,7 @@ def _runs(job: Job, path: str) -> Iterator[Run | Broken]:
 def _judge_all(judge: Judge, runs: Iterator[Run | Broken], stream: BinaryIO) -> None:
     chunks = Chunks(stream)
     for run in runs:
-        verdict = run if isinstance(run, Broken) else judge.judge(run)
+        verdict = run if isinstance(run, Broken) else _judge_one(judge, run)
         if isinstance(verdict, Broken):
             judge.add_broken(Broken("", verdict.line, verdict.reason))
         else:

@@ -114,15 +114,13 @@ def command(  # noqa: PLR0913 - each is an option
             jobs=jobs,
             watch=progress.watch,
         )
-    try:
+    with found:
         report = make_report(found, by, outcome)
         _write_files(report, outputs)
         if as_json:
             _print_json(report)
         else:
             print_report(open_screen(), report)
-    finally:
-        found.close()
     if strict and found.tally.broken:
         raise UsageError(f"{found.tally.broken} records cannot be read, and --strict makes that an error")
     if found.unfinished:

@@ -18,12 +18,12 @@ from accord.sources.reader import Reader
 from accord.sources.records import whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from accord.sources.model import Kind
     from accord.sources.sketch import Sketch
 
-__all__ = ["CSV", "PARQUET", "message_of"]
+__all__ = ["CSV", "PARQUET", "message_of", "read_parquet"]
 
 _WANTED = ("run", "label")
 _COLUMNS = (*_WANTED, "payload", "at")
@@ -133,6 +133,11 @@ def _csv_rows(
 
 
 def _read_parquet(stream: BinaryIO, file: str) -> Iterator[Run | Broken]:
+    return read_parquet(stream, file)
+
+
+def read_parquet(stream: BinaryIO, file: str, only: Collection[str] | None = None) -> Iterator[Run | Broken]:
+    """The runs of a Parquet file; with `only`, those of these keys, and no more than their rows is held."""
     try:
         import pyarrow as pa  # noqa: PLC0415 - the extra `audit`
         from pyarrow import parquet  # noqa: PLC0415
@@ -145,20 +150,34 @@ def _read_parquet(stream: BinaryIO, file: str) -> Iterator[Run | Broken]:
         if missing is not None:
             yield Broken(file, None, missing)
             return
-        yield from _Rows().read(_parquet_rows(table, names), file, lined=False)
+        yield from _Rows().read(_parquet_rows(table, names, only), file, lined=False)
     except (pa.ArrowException, OSError, ValueError) as error:
         yield Broken(file, None, f"no Parquet: {str(error).splitlines()[0] if str(error) else type(error).__name__}")
 
 
-def _parquet_rows(table: Any, names: list[str]) -> Iterator[tuple[int, tuple[object, ...]]]:  # noqa: ANN401 - no types
+def _parquet_rows(
+    table: Any,  # noqa: ANN401 - a file of pyarrow, which has no types
+    names: list[str],
+    only: Collection[str] | None,
+) -> Iterator[tuple[int, tuple[object, ...]]]:
     columns = [name for name in _COLUMNS if name in names]
     number = 0
     for batch in table.iter_batches(1 << 16, columns=columns):
+        if only is not None:
+            batch = _rows_of(batch, only)  # noqa: PLW2901 - the rest of it is not looked at
         held = {name: batch.column(name).to_pylist() for name in columns}
         nothing = [None] * batch.num_rows
         for row in zip(*(held.get(name, nothing) for name in _COLUMNS), strict=True):
             yield number, row
             number += 1
+
+
+def _rows_of(batch: Any, only: Collection[str]) -> Any:  # noqa: ANN401 - rows of pyarrow, which has no types
+    import pyarrow as pa  # noqa: PLC0415 - the extra `audit`
+    from pyarrow import compute  # noqa: PLC0415
+
+    wanted = pa.array(sorted(only), pa.string())
+    return batch.filter(compute.is_in(batch.column("run").cast(pa.string()), value_set=wanted))
 
 
 def _is_csv(sketch: Sketch) -> bool:

@@ -23,7 +23,7 @@ __all__ = ["draw_machine"]
 
 _MOST_STATES = 60
 _MOST_WORDS = 5
-_ACROSS, _DOWN, _RADIUS, _MARGIN = 210, 110, 20, 60
+_ACROSS, _DOWN, _RADIUS, _MARGIN, _ABOVE = 210, 120, 20, 60, 110
 
 
 class _Edge(NamedTuple):
@@ -41,11 +41,14 @@ def draw_machine(machine: Machine, traffic: Mapping[str, int], violating: Mappin
         return f"<p>The protocol has {len(machine.states):,} states, too many for a drawing.</p>"
     edges = _edges(machine, traffic)
     places = _places(machine, edges)
-    width = max(x for x, _ in places.values()) + _MARGIN + _RADIUS
+    width = max(x for x, _ in places.values()) + 2 * _MARGIN + _RADIUS
     height = max(y for _, y in places.values()) + _MARGIN + _RADIUS + 60
     most = max([1, *(edge.traffic for edge in edges.values())])
-    drawn = [_edge(places[a], places[b], edge, most) for (a, b), edge in sorted(edges.items())]
+    curves = {pair: _curve(places[pair[0]], places[pair[1]], len(edge.words)) for pair, edge in sorted(edges.items())}
+    # Words come last, so that no line runs through them.
+    drawn = [_line(edges[pair], curve, most) for pair, curve in curves.items()]
     drawn += [_state(machine, number, places[number], violating.get(str(number), 0)) for number in sorted(places)]
+    drawn += [_words(edges[pair], curve) for pair, curve in curves.items()]
     return (
         f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
         f'aria-label="the protocol with the traffic on its edges">'
@@ -102,7 +105,7 @@ def _places(machine: Machine, edges: Mapping[tuple[int, int], _Edge]) -> dict[in
         taken = -math.inf
         for state in sorted(here, key=lambda state: (wish[state], state)):
             taken = rows[state] = max(wish[state], taken + 1)
-            places[state] = (_MARGIN + depth * _ACROSS, round(_MARGIN + taken * _DOWN))
+            places[state] = (_MARGIN + depth * _ACROSS, round(_ABOVE + taken * _DOWN))
     del machine
     return places
 
@@ -115,7 +118,7 @@ def _state(machine: Machine, number: int, place: tuple[int, int], violating: int
     badge = ""
     if violating:
         told = f"{violating:,} violating"
-        badge = f'<text class="badge" x="{x}" y="{y - _RADIUS - 6}" text-anchor="middle">{escape(told)}</text>'
+        badge = f'<text class="badge" x="{x + _RADIUS - 2}" y="{y + _RADIUS + 10}">{escape(told)}</text>'
     start = f'<path class="edge" d="M{x - _RADIUS - 26} {y}L{x - _RADIUS - 2} {y}" marker-end="url(#tip)"/>'
     return (
         f'<g class="{kind}">{start if number == 0 else ""}<circle cx="{x}" cy="{y}" r="{_RADIUS}"/>{ring}'
@@ -123,25 +126,37 @@ def _state(machine: Machine, number: int, place: tuple[int, int], violating: int
     )
 
 
-def _edge(a: tuple[int, int], b: tuple[int, int], edge: _Edge, most: int) -> str:
+class _Curve(NamedTuple):
+    """The path of an edge, and where its words stand."""
+
+    path: str
+    x: int
+    y: int
+
+
+def _curve(a: tuple[int, int], b: tuple[int, int], words: int) -> _Curve:
     (x1, y1), (x2, y2) = a, b
-    thick = 1.2 + 5 * math.log1p(edge.traffic) / math.log1p(most)
     if a == b:
-        path = f"M{x1 - 9} {y1 + _RADIUS - 2}C{x1 - 40} {y1 + 66} {x1 + 40} {y1 + 66} {x1 + 9} {y1 + _RADIUS - 1}"
-        tx, ty = x1, y1 + 68
-    elif x2 > x1:
+        up = y1 - _RADIUS - 44
+        path = f"M{x1 - 9} {y1 - _RADIUS + 2}C{x1 - 38} {up} {x1 + 38} {up} {x1 + 9} {y1 - _RADIUS + 1}"
+        return _Curve(path, x1, up + 4 - 14 * (words - 1))
+    if x2 > x1:
         middle = (x1 + x2) // 2
         path = f"M{x1 + _RADIUS} {y1}C{middle} {y1} {middle} {y2} {x2 - _RADIUS - 2} {y2}"
-        tx, ty = middle, (y1 + y2) // 2 - 8 * len(edge.words)
-    else:
-        deep = max(y1, y2) + 60 + min(120, (x1 - x2) // 4)
-        path = f"M{x1} {y1 + _RADIUS}C{x1} {deep} {x2} {deep} {x2} {y2 + _RADIUS + 2}"
-        tx, ty = (x1 + x2) // 2, (deep * 3 + y1 + y2) // 5 + 12
+        return _Curve(path, middle, (y1 + y2) // 2 - 6 - 14 * (words - 1))
+    deep = max(y1, y2) + 60 + min(140, (x1 - x2) // 4)
+    path = f"M{x1} {y1 + _RADIUS}C{x1} {deep} {x2} {deep} {x2} {y2 + _RADIUS + 2}"
+    return _Curve(path, (x1 + x2) // 2, (deep * 6 + y1 + y2) // 8 + 14)
+
+
+def _line(edge: _Edge, curve: _Curve, most: int) -> str:
+    thick = 1.2 + 6 * math.sqrt(edge.traffic / most)
+    return f'<path class="{edge.kind}" d="{curve.path}" stroke-width="{thick:.1f}" marker-end="url(#tip)"/>'
+
+
+def _words(edge: _Edge, curve: _Curve) -> str:
     lines = "".join(
-        f'<tspan x="{tx}" dy="{0 if number == 0 else 14}">{escape(word)}</tspan>'
+        f'<tspan x="{curve.x}" dy="{14 if number else 0}">{escape(word)}</tspan>'
         for number, word in enumerate(edge.words)
     )
-    return (
-        f'<g class="{edge.kind}"><path d="{path}" stroke-width="{thick:.1f}" marker-end="url(#tip)"/>'
-        f'<text x="{tx}" y="{ty}" text-anchor="middle">{lines}</text></g>'
-    )
+    return f'<text class="words" x="{curve.x}" y="{curve.y}" text-anchor="middle">{lines}</text>'
