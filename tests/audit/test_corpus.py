@@ -59,6 +59,6 @@ def test_every_file_is_read(health):
         "agentdojo": 300, "booking": 60, "langfuse": 10, "openinference": 5, "otel-genai": 40, "tau1": 200, "tau2": 254,
     }  # fmt: skip
     health(
-        f"audit: {tally.files} files of others with {tally.runs} runs, {tally.messages:,} messages, {tally.calls:,} calls "
-        f"and {tally.broken} records that cannot be read"
+        f"audit: {tally.files} files of others with {tally.runs} runs, {tally.messages:,} messages, {tally.calls:,} "
+        f"calls and {tally.broken} records that cannot be read"
     )

@@ -1,4 +1,4 @@
-"""The page in a real browser: it shows what was found, lets itself be filtered, and does nothing that runs tell it to."""
+"""The page in a real browser: it shows what was found, can be filtered, and does nothing that runs tell it to."""
 
 from __future__ import annotations
 

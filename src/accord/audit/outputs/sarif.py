@@ -6,7 +6,6 @@ import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from accord import __version__
 from accord.diagnostics.visible import visible
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ def write_sarif(report: Report, stream: TextIO) -> None:
     """Write the report."""
     clauses = sorted({finding.group.clause for finding in (*report.violations, *report.owed)})
     rules = [{"id": visible(clause), "shortDescription": {"text": visible(clause)}} for clause in clauses]
-    driver = {"name": "accord", "semanticVersion": __version__, "rules": rules}
+    driver = {"name": "accord", "rules": rules}
     head = {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
