@@ -16,8 +16,10 @@ from pathlib import Path
 import pytest
 
 import accord
+from accord.diagnostics import Source
 from accord.diagnostics.codes import CODES
 from accord.limits import Limits
+from accord.sources.mapping_files import read_mapping
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
