@@ -171,17 +171,18 @@ def audit(  # noqa: PLR0913 - each is a choice of its own
 
 def _work(found: Audit, told: Callable[[Done], None], address: str | None) -> None:
     job, tasks, cache = found.job, found.plan.files, found.cache
+    identity = None if found.folder is not None else job.identity()
     if found.engine == "local":
         if address is not None:
             raise UsageError("an address is for the engines `ray` and `spark`")
-        run_local(job, job.identity(), tasks, cache, found.jobs, told)
+        run_local(job, identity, tasks, cache, found.jobs, told)
     elif found.engine == "ray":
         from accord.audit.ray import run_ray  # noqa: PLC0415 - the extra `ray`
 
-        run_ray(job, tasks, cache, address, told)
+        run_ray(job, identity, tasks, cache, address, told)
     elif found.engine == "spark":
         from accord.audit.spark import run_spark  # noqa: PLC0415 - the extra `spark`
 
-        run_spark(job, tasks, cache, address, told)
+        run_spark(job, identity, tasks, cache, address, told)
     else:
         raise UsageError(f"an engine is one of {', '.join(f'`{name}`' for name in ENGINES)}, got {found.engine!r}")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from accord.audit.plan import FileTask
     from accord.audit.worker import Job
 
-__all__ = ["Done", "batches", "cores", "run_here", "run_local", "unpacked"]
+__all__ = ["Done", "batches", "cores", "key_of", "run_here", "run_local", "unpacked"]
 
 _BATCH_BYTES = 1 << 22
 _BATCH_FILES = 64
@@ -67,12 +67,17 @@ def batches(tasks: Sequence[FileTask], jobs: int) -> list[list[FileTask]]:
     return found
 
 
-def run_here(job: Job, identity: str, tasks: Sequence[FileTask], kept: Cache) -> Iterator[Done]:
+def key_of(identity: str | None, task: FileTask) -> str:
+    """The name of a file's result; where nothing is kept for another time, its number will do."""
+    return f"{task.number:064x}" if identity is None else result_key(identity, task.path)
+
+
+def run_here(job: Job, identity: str | None, tasks: Sequence[FileTask], kept: Cache) -> Iterator[Done]:
     """Judge files in this process, one after the other."""
     for task in tasks:
         try:
-            key = result_key(identity, task.path)
-            cached = kept.has(key)
+            key = key_of(identity, task)
+            cached = identity is not None and kept.has(key)
             if not cached:
                 with kept.writing(key) as stream:
                     judge_file(job, task.path, stream)
@@ -94,12 +99,12 @@ def unpacked(job: bytes) -> Job:
     return cast("Job", pickle.loads(job))  # noqa: S301 - made by whoever started this process
 
 
-def _work(job: bytes, identity: str, folder: Path, tasks: list[FileTask]) -> list[Done]:
+def _work(job: bytes, identity: str | None, folder: Path, tasks: list[FileTask]) -> list[Done]:
     return list(run_here(unpacked(job), identity, tasks, Cache(folder)))
 
 
 def run_local(
-    job: Job, identity: str, tasks: Sequence[FileTask], kept: Cache, jobs: int, told: Callable[[Done], None]
+    job: Job, identity: str | None, tasks: Sequence[FileTask], kept: Cache, jobs: int, told: Callable[[Done], None]
 ) -> None:
     """Judge files in as many processes as there are jobs; `told` is told of each file that is finished."""
     groups = batches(tasks, jobs)

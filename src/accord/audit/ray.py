@@ -33,7 +33,12 @@ def _knock(address: str | None) -> None:
 
 
 def run_ray(
-    job: Job, tasks: Sequence[FileTask], cache: Cache, address: str | None, told: Callable[[Done], None]
+    job: Job,
+    identity: str | None,
+    tasks: Sequence[FileTask],
+    cache: Cache,
+    address: str | None,
+    told: Callable[[Done], None],
 ) -> None:
     """Judge files on the cluster at the address, or on one started on this machine for the purpose.
 
@@ -60,7 +65,6 @@ def run_ray(
         workers = max(1, int(ray.cluster_resources().get("CPU", 1)))  # type: ignore[no-untyped-call] # it has no types
         packed, known = ray.put(pickle.dumps(job)), ray.put(cache.keys())
         remote = ray.remote(work)
-        identity = job.identity()
         waiting = [remote.remote(packed, identity, known, group) for group in batches(tasks, workers)]
         while waiting:
             finished, waiting = ray.wait(waiting)

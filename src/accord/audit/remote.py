@@ -10,8 +10,8 @@ import tempfile
 import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
-from accord.audit.local import Done, batches, unpacked
-from accord.audit.worker import judge_file, result_key
+from accord.audit.local import Done, batches, key_of, unpacked
+from accord.audit.worker import judge_file
 from accord.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,12 +34,12 @@ class Sent(NamedTuple):
     error: str | None = None
 
 
-def work(job: bytes, identity: str, known: frozenset[str], tasks: Iterable[FileTask]) -> list[Sent]:
+def work(job: bytes, identity: str | None, known: frozenset[str], tasks: Iterable[FileTask]) -> list[Sent]:
     """Judge the files of a batch. Runs on a worker; `job` is a pickle."""
     sent = []
     for task in tasks:
         try:
-            key = result_key(identity, task.path)
+            key = key_of(identity, task)
             if key in known:
                 sent.append(Sent(task.number, key))
                 continue

@@ -28,7 +28,12 @@ _QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", 
 
 
 def run_spark(
-    job: Job, tasks: Sequence[FileTask], cache: Cache, address: str | None, told: Callable[[Done], None]
+    job: Job,
+    identity: str | None,
+    tasks: Sequence[FileTask],
+    cache: Cache,
+    address: str | None,
+    told: Callable[[Done], None],
 ) -> None:
     """Judge files on the cluster whose master is at the address, or on this machine.
 
@@ -50,7 +55,6 @@ def run_spark(
         context = session.sparkContext
         groups = batches(tasks, context.defaultParallelism)
         packed, known = context.broadcast(pickle.dumps(job)), context.broadcast(cache.keys())
-        identity = job.identity()
 
         def judge(partition: Iterator[list[FileTask]]) -> Iterator[list[Sent]]:
             for group in partition:

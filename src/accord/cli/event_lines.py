@@ -1,4 +1,4 @@
-"""What `accord events` prints, for people and as JSON for programs. Text of messages may be hostile: it is made inert."""
+"""What `accord events` prints, for people and as JSON. Text of messages may be hostile, so it is made inert."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ class _Entry(ChatMessage, gc=False):
 
 
 _ENTRIES = Shape(_Entry)
-_METADATA = ("model", "task_id", "trial", "reward", "score", "success", "outcome")
+_METADATA = ("trial", "reward", "score", "success", "outcome")
 
 
 def _read(stream: BinaryIO, file: str) -> Iterator[Run | Broken]:
@@ -168,7 +168,8 @@ def _recorded(entry: _Entry) -> list[ChatMessage] | None:
 
 def _metadata(entry: _Entry) -> dict[str, Json]:
     model = entry.model or (entry.response and entry.response.model) or (entry.request and entry.request.model)
-    return scalars({"model": model}, {name: getattr(entry, name) for name in _METADATA[1:]}, entry.metadata)
+    told = {"model": model, "task": entry.task_id}
+    return scalars(told, {name: getattr(entry, name) for name in _METADATA}, entry.metadata)
 
 
 def _recognises(sketch: Sketch) -> bool:

@@ -44,6 +44,9 @@ class Shape(Generic[T]):
 
     def records(self, stream: BinaryIO, file: str) -> Iterator[Record[T] | Broken]:
         """All records of a stream."""
+        if _is_array(stream):  # which is mostly one long line, and lines are put together from pieces
+            yield from self._document(whole(stream), file)
+            return
         lines = lines_in(stream)
         first = next(lines, None)
         if first is None:
@@ -127,6 +130,12 @@ def lines_in(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
         text = line.removeprefix(BOM) if number == 1 else line
         if not text.isspace() and text:
             yield number, text
+
+
+def _is_array(stream: BinaryIO) -> bool:
+    """Whether a stream that can be looked into begins with an array."""
+    peek = getattr(stream, "peek", None)
+    return peek is not None and peek(64).removeprefix(BOM).lstrip()[:1] == b"["
 
 
 def _is_line(line: bytes) -> bool:
