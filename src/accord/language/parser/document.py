@@ -66,8 +66,8 @@ def _declares(tokens: list[Token], at: int) -> bool:
     if word.kind != "word" or word.value not in _READERS or at + 2 >= len(tokens):
         return False
     name, sign = tokens[at + 1], tokens[at + 2]
-    if at and tokens[at - 1].value in _BEFORE_A_NAME:
-        return False  # somebody called a message or a role that
+    if at and tokens[at - 1].value in _BEFORE_A_NAME and sign.value != "=":
+        return False  # somebody called a message or a role that; no message has `Name =` behind it
     if word.value == "events":
         return name.kind == "sign" and name.value == "{"
     if word.value != "rule":
