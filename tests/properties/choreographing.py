@@ -19,6 +19,9 @@ from accord.language.checks import check_document
 from accord.language.global_firsts import Shapes
 from accord.language.tree import Document
 from accord.limits import DEFAULT_LIMITS, Limits
+from accord.machine.minimise import minimise
+from accord.machine.standing import Standings
+from accord.machine.tables import Machine, Plain
 from accord.semantics.exchanges import agrees, begin, exchanges, is_over
 from tests.properties.generate_globals import random_global
 
@@ -238,4 +241,33 @@ def followed(protocol):
     seen_by = [views.view_of(machine, role, 10_000) for role in machine.roles]
     if any(implementability.doubts_of(view, machine, 100_000) for view in seen_by):
         return None
-    return {view.role: local_protocol(views.machine_of(view, machine)) for view in seen_by}
+    return {
+        view.role: local_protocol(views.machine_of(view, machine), views.parts_of(machine, view.role))
+        for view in seen_by
+    }
+
+
+def unfolded(machine: Machine) -> Machine:
+    """The machine with its parts multiplied out and without pauses, minimal."""
+    standings = Standings(machine, DEFAULT_LIMITS)
+    number_of = {standings.start: 0}
+    queue = [standings.start]
+    symbols = list(machine.symbols)
+    states = []
+    for standing in queue:
+        edges = []
+        for symbol in standing.symbols:
+            after = standing.follow(symbol.direction, symbol.label, symbol.partner)
+            if after not in number_of:
+                number_of[after] = len(queue)
+                queue.append(after)
+            edges.append((symbols.index(symbol), number_of[after]))
+        over = standing.complete and (not edges or can_end(machine, standing))
+        states.append(Plain(tuple(edges), "end" if over else None))
+    return minimise(Machine(tuple(symbols), tuple(states)))
+
+
+def can_end(machine, standing) -> bool:
+    return any(
+        machine.states[state].stop == "end" for c in standing.configurations for state in c if isinstance(state, int)
+    )

@@ -14,12 +14,11 @@ from accord.language import parse, print_protocol
 from accord.language.tree import Declaration, Document
 from accord.limits import DEFAULT_LIMITS
 from accord.machine.compiler import compile_declaration
-from accord.machine.minimise import minimise
 from accord.machine.tables import Machine, Plain
 from accord.semantics.crew import explore
 from accord.semantics.exchanges import agrees
 from tests.properties import choreographing
-from tests.properties.choreographing import campaign, followed
+from tests.properties.choreographing import campaign, followed, unfolded
 from tests.properties.generate_globals import random_global
 
 SOAK = bool(os.environ.get("ACCORD_SOAK"))
@@ -63,29 +62,26 @@ def test_everything_the_roles_can_do_agrees_with_the_protocol(parts, health):
     health(f"choreographies: {moments:,} moments of {protocols:,} crews, everything they can do in 8 deeds")
 
 
-def without_pauses(machine):
-    states = [Plain(state.edges, "end" if state.stop == "end" else None) for state in machine.states]
-    return minimise(Machine(machine.symbols, tuple(states)))
-
-
 def test_a_projection_prints_parses_and_compiles_to_the_role_s_machine(health):
     rng = Random(11)
-    written = longest = 0
+    written = longest = beside = 0
     while written < (20_000 if SOAK else 1_500):
-        protocol = random_global(rng, parts=rng.random() < 0.2)
+        protocol = random_global(rng, parts=rng.random() < 0.4)
         crew = followed(protocol)
         for role, tree in (crew or {}).items():
             written += 1
             text = print_protocol(tree)
             longest = max(longest, len(text))
+            beside += "|" in text
             (declaration,) = parse(text).declarations
             assert declaration.body == tree
             machine = compile_declaration(Declaration(None, tree), Source(""), DEFAULT_LIMITS)
             view = views.view_of(choreographing.machine_for(protocol), role, 100_000)
             made = views.machine_of(view, choreographing.machine_for(protocol))
-            assert without_pauses(machine) == without_pauses(made), Document((protocol,))
+            assert unfolded(machine) == unfolded(made), Document((protocol,))
+    assert beside * 50 > written
     health(
-        f"projections: {written:,} printed, parsed and compiled to the same machine; the longest in {longest:,} signs"
+        f"projections: {written:,} compiled to the same machine, {beside:,} with parts; the longest in {longest:,} signs"
     )
 
 

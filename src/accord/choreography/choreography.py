@@ -14,7 +14,7 @@ from accord.choreography.compiler import compile_global
 from accord.choreography.implementability import doubts_of, shared_channel
 from accord.choreography.refusals import not_decided, refused, stuck
 from accord.choreography.running import find_stuck
-from accord.choreography.views import machine_of, view_of
+from accord.choreography.views import machine_of, parts_of, view_of
 from accord.choreography.witnesses import witness_of
 from accord.choreography.writing import local_protocol, stops_of
 from accord.diagnostics import did_you_mean
@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from accord.machine.tables import Machine, Stop
 
 __all__ = ["Choreography", "compile_choreography", "findings_in", "project"]
+
+
+# Where to get stuck is shown for protocols that are refused anyway; nobody wants to wait for it.
+_MOST_CONFIGURATIONS = 2_000
 
 
 class Choreography:
@@ -67,7 +71,8 @@ class Choreography:
 
     def project(self, role: str) -> Protocol:
         """The role's own protocol, as a tree that prints and compiles."""
-        return local_protocol(self.machines[self.role(role)])
+        machine = self.machines[self.role(role)]
+        return local_protocol(machine, parts_of(self.machine, role) if self.machine.has_parts else None)
 
     @cached_property
     def stops(self) -> Mapping[str, tuple[Stop, ...]]:
@@ -147,7 +152,7 @@ def _compile(
             findings.append(refused(doubt, witness, machine, protocol, document.source))
     if channel is None and not findings:
         return Choreography(machine, machines), ()
-    ending = find_stuck(machines, limits.search)
+    ending = find_stuck(machines, min(limits.search, _MOST_CONFIGURATIONS))
     if ending is not None:
         findings.append(stuck(ending, protocol, document.source))
     elif channel is not None:
