@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 __all__ = ["CHAT", "ChatCall", "ChatFunction", "ChatMessage", "chat_messages"]
 
-Content = str | list[Any] | dict[str, Any] | None
-_NO_ARGUMENTS = msgspec.Raw(b"null")
+_NOTHING = msgspec.Raw(b"null")
+_EMPTY = (msgspec.Raw(b'""'), msgspec.Raw(b"[]"), msgspec.Raw(b"{}"))
 
 
 class ChatFunction(msgspec.Struct, gc=False):
     """What is called. The arguments stay as they are until a guard reads them."""
 
     name: str | None = None
-    arguments: msgspec.Raw = _NO_ARGUMENTS
-    input: msgspec.Raw = _NO_ARGUMENTS
+    arguments: msgspec.Raw = _NOTHING
+    input: msgspec.Raw = _NOTHING
 
 
 class ChatCall(msgspec.Struct, gc=False):
@@ -45,10 +45,10 @@ class ChatCall(msgspec.Struct, gc=False):
 
 
 class ChatMessage(msgspec.Struct, gc=False):
-    """A message, of which only what a run needs is decoded."""
+    """A message, of which only what a run needs is decoded: of most of them nobody wants to know what they say."""
 
     role: str
-    content: Content = None
+    content: msgspec.Raw = _NOTHING
     tool_calls: list[ChatCall] | None = None
     tool_call_id: str | None = None
     name: str | None = None
@@ -64,7 +64,7 @@ def chat_messages(recorded: Sequence[ChatMessage]) -> list[Message]:
         role, content = message.role, message.content
         if role == "assistant":
             made = message.tool_calls
-            if content or (content is not None and not made and message.function_call is None):
+            if content != _NOTHING and (content not in _EMPTY or not (made or message.function_call)):
                 add(Message("agent", index, content))
             if made:
                 for made_call in made:

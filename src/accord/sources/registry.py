@@ -96,8 +96,11 @@ def read_runs(path: str, reader: Reader | None = None, limits: Limits = DEFAULT_
             if reader is not None:
                 yield from reader.read(file, path)
                 return
-            stream, head = begun(file, _HEADS[-1])
+            stream, head = begun(file, _HEADS[0])
             reader = detect(head)
+            if reader is None and len(head) == _HEADS[0]:
+                stream, head = begun(stream, _HEADS[-1])
+                reader = detect(head)
             if reader is not None:
                 yield from reader.read(stream, path)
             elif head.removeprefix(BOM).strip():
