@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import accord
+from bench.choreography import ChoreographyCosts, measure_choreographies
 from bench.compiling import measure_compiling
 from bench.contestants import ACEL, ACEL_VERSION, FLOOR, PEER, PEER_VERSION, load_acel, load_peer
 from bench.data import measure_data
@@ -66,6 +67,7 @@ class Results:
     langchain: LangChainCosts
     stores: StoreCosts
     traces: TraceCosts
+    choreographies: ChoreographyCosts
 
     @property
     def cases(self) -> dict[str, dict[str, Timing]]:
@@ -152,6 +154,8 @@ def measure_all(say: Callable[[str], None]) -> Results:
     stores = measure_stores()
     say("traces")
     traces = measure_traces()
+    say("choreographies")
+    choreographies = measure_choreographies()
     return Results(
         machine=machine,
         peer_measured=peer is not None,
@@ -170,6 +174,7 @@ def measure_all(say: Callable[[str], None]) -> Results:
         langchain=langchain,
         stores=stores,
         traces=traces,
+        choreographies=choreographies,
     )
 
 
