@@ -111,7 +111,8 @@ def langchain_table(costs: LangChainCosts) -> Table:
         rows.append((case, f"{timing.best * 1e6:.0f} ({timing.median * 1e6:.0f})", *shown))
     note = (
         "Model and tool are instant, checkpoints are in memory. Added to a middleware with the same hooks that does "
-        f"nothing; {costs.own * 1e6:.0f} us of a step are spent inside our hooks, the rest by LangGraph on our keys."
+        f"nothing; {costs.own * 1e6:.0f} us of processor time are spent inside our hooks. What the one takes that only "
+        "writes keys, LangGraph takes for any session that is kept in a checkpoint."
     )
     return Table(title, columns, tuple(rows), note)
 
@@ -319,7 +320,7 @@ def _guard(guard: GuardCosts) -> Table:
 def traces_table(traces: TraceCosts) -> Table:
     """What traces cost."""
     prints = "; ".join(f"{name} {rate:.0f} MB/s" for name, rate in traces.fingerprints.items())
-    peak = "not measured" if traces.peak_bytes is None else f"{traces.peak_bytes / 1e6:.0f} MB"
+    peak = traces.peak_bytes if isinstance(traces.peak_bytes, str) else f"{traces.peak_bytes / 1e6:.0f} MB"
     return Table(
         "Validating a trace with every validator: us for an event, best",
         ("events", "msgspec decodes", "accord validates", "ratio", "events per second", "order rules violated"),

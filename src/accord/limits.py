@@ -39,6 +39,8 @@ class Limits:
     """Values one set register may hold."""
     instances: int = 1_000_000
     """Instances of one sliced protocol or rule, finished ones included."""
+    decompressed_bytes: int = 4_000_000_000
+    """Bytes that one compressed file of recorded runs may unfold to."""
     search: int = 20_000
     """Possibilities looked at when searching for the shortest way to make a refused action legal."""
 

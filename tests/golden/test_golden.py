@@ -33,6 +33,8 @@ SUPPORT = "../../examples/support/support.accord"
 TICKET = """'@0 ?Opened {"ticket_id": "t-1"} @600 !AskRefund {"ticket_id": "t-1", "amount": 40}'"""
 
 TRACES = "../../examples/traces"
+CONFIRM = "../../examples/confirm_before_mutate"
+BOOKING = "../../examples/booking/booking.accord"
 
 AT = f"--at {BEGAN + HOUR}"
 
@@ -42,7 +44,13 @@ CASES = {
     "check_sarif": "check contracts/many_errors.accord --format sarif",
     "check_github": "check contracts/many_errors.accord --format github",
     "check_fine": "check contracts/orders.accord contracts/ask.accord contracts/house_rules.accord",
+    "events": f"events {CONFIRM}/strict.accord {CONFIRM}/runs.jsonl --run two-at-once",
+    "events_json": f"events {CONFIRM}/loose.accord {CONFIRM}/runs.jsonl --json",
+    "events_by_name": f"events {BOOKING} {CONFIRM}/runs.jsonl --run hasty",
+    "events_hostile": "events contracts/events.accord runs/hostile.jsonl",
+    "events_no_run": f"events {CONFIRM}/loose.accord {CONFIRM}/runs.jsonl --run hsaty",
     "explain": "explain",
+    "explain_w059": "explain W059",
     "explain_e023": "explain E023",
     "explain_e029": "explain E029",
     "explain_e042": "explain E042",

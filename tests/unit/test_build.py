@@ -112,3 +112,48 @@ def test_every_function_is_tried():
 def test_what_cannot_be_meant_is_a_usage_error(wrong):
     with pytest.raises(UsageError):
         wrong()
+
+
+def test_events():
+    document = b.contract(
+        b.events(
+            b.when("Confirm", b.says("user", matches=r"(?i)\byes\b")),
+            b.when("Unrecognized", b.says("user")),
+            b.when("Large", b.named("call", "pay", "send"), b.field("amount") > 100),
+            b.ignore(b.named("result", "pay"), b.field("text").matches("^Error")),
+            b.otherwise("Other"),
+        ),
+        b.rule("r", b.before("Large", "Confirm")),
+    )
+    assert str(document) == (
+        "events {\n"
+        '    Confirm      when user says matches "(?i)\\\\byes\\\\b"\n'
+        '    Unrecognized when user says ""\n'
+        "    Large        when call in [pay, send] where amount > 100\n"
+        '    ignore       when result of pay where text matches "^Error"\n'
+        "    Other        otherwise\n"
+        "}\n"
+        "\n"
+        'rule "r" { before Large require Confirm }\n'
+    )
+    assert accord.compile(document).document.items == document.items
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        b.events,
+        lambda: b.says("tool", "x"),
+        lambda: b.says("user", 3),
+        lambda: b.says("user", "x", matches="y"),
+        lambda: b.named("calls", "x"),
+        lambda: b.named("call"),
+        lambda: b.named("call", ""),
+        lambda: b.when("", b.says("user")),
+        lambda: b.when("A", b.says("user"), b.field("x") == b.register("r")),
+        lambda: b.ignore(None, b.field("x") == 1),
+    ],
+)
+def test_wrong_events(wrong):
+    with pytest.raises(UsageError):
+        wrong()

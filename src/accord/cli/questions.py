@@ -11,12 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from accord.cli.events import decode_json
 from accord.cli.happenings import uses_time
 from accord.cli.holdings import registers_of
 from accord.cli.instances import course_of
 from accord.cli.moments import moment_hints, read_moment
 from accord.cli.verdict_lines import rule_title
+from accord.cli.written_events import decode_json
 from accord.diagnostics.visible import clip
 from accord.language.clauses import Bind, Collect, Guard, Register
 from accord.language.details import print_scalar

@@ -105,9 +105,9 @@ def _print_end(screen: Screen, situation: Situation, events: int, violations: in
 
 def _told(arguments: tuple[str, ...], situation: Situation) -> Iterable[Told]:
     """The events of the command line, or those of standard input."""
-    from accord.cli.events import events_in_arguments, events_in_stream
     from accord.cli.happenings import check_time
     from accord.cli.terminal import open_input
+    from accord.cli.written_events import events_in_arguments, events_in_stream
 
     if arguments and arguments != ("-",):
         all_told = list(events_in_arguments(arguments))  # all first: a mistake is reported before anything is printed

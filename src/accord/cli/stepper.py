@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from accord.cli.events import read_one
 from accord.cli.happenings import Close, Tick, happen, uses_time
 from accord.cli.instances import course_of, symbols_of
 from accord.cli.moments import now_of, read_moment
 from accord.cli.questions import Asking, questions_about, time_question
 from accord.cli.verdict_lines import event_text, time_text
+from accord.cli.written_events import read_one
 from accord.diagnostics import did_you_mean
 from accord.diagnostics.visible import clip, visible
 from accord.errors import UsageError

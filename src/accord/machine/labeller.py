@@ -100,6 +100,16 @@ class Labeller:
                 return label
         return None
 
+    def settled(self, kind: MessageKind, name: str | None) -> tuple[bool, Label | None]:
+        """Whether kind and name alone tell the label of a message, and if so, the label."""
+        if self.lines is None:
+            if kind in {"result", "error"}:
+                return False, None  # that depends on the call
+            return True, Label(DIRECTIONS[kind], normalise(name)) if name and kind in {"call", "event"} else None
+        others = self._others[kind]
+        found = self._by_name[kind].get(name if name is None else normalise(name), others)
+        return (False, None) if isinstance(found, list) else (True, found)
+
 
 def _plain(message: RawMessage) -> Label | None:
     """What a message is if no events block says so."""

@@ -75,6 +75,8 @@ def _times(number: int) -> str:
 class Form(ABC):
     """What the six forms of rules have in common."""
 
+    trigger: int
+    """The pattern without which the rule has nothing to say."""
     answers: Sequence[int] = ()
     """Patterns that settle what is owed, beside those a condition counts."""
     adjacent_links = False
@@ -233,12 +235,12 @@ class _AtMostForm(Form):
 
     def __init__(self, machine: RuleMachine, body: AtMost) -> None:
         super().__init__(machine)
-        self.pattern = machine.add_pattern(body.pattern)
+        self.trigger = machine.add_pattern(body.pattern)
         self.number = self.most_extra = body.number
 
     def step(self, state: RuleState, direction: Direction, outcomes: tuple[Outcome, ...], at: Time) -> RuleState | None:
         del direction, at
-        fits = outcomes[self.pattern]
+        fits = outcomes[self.trigger]
         if fits is None or (fits and state.extra >= self.number):
             return None
         return state._replace(extra=state.extra + 1) if fits else state
@@ -301,6 +303,7 @@ class _SequenceForm(Form):
     def __init__(self, machine: RuleMachine, patterns: tuple[Pattern, ...], adjacent: tuple[bool, ...]) -> None:
         super().__init__(machine)
         self.patterns = [machine.add_pattern(pattern) for pattern in patterns]
+        self.trigger = self.patterns[0]
         self.adjacent = adjacent
         self.adjacent_links = any(adjacent)
         self.most_extra = 8 ** len(adjacent) - 1

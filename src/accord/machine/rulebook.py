@@ -26,7 +26,7 @@ class RuleBook:
     def __init__(self, rules: tuple[Rule, ...], limits: Limits) -> None:
         self.machines = tuple(RuleMachine(rule, self, limits) for rule in rules)
         self.watchers = self._watchers(instances=False)
-        self._all_watchers = self._watchers(instances=True)
+        self.all_watchers = self._watchers(instances=True)
         self.labels = frozenset(label for machine in self.machines for _, label in machine.watched)
         self.start: RuleNodes = tuple(machine.start for machine in self.machines)
         # Rules about what comes at once after what must see everything, once they are armed.
@@ -120,7 +120,7 @@ class RuleBook:
         those of the instances that the event belongs to.
         """
         after = list(nodes)
-        watchers = self._all_watchers if instances else self.watchers
+        watchers = self.all_watchers if instances else self.watchers
         watching = watchers.get((symbol.direction, symbol.label), ())
         for index in watching:
             machine, node = self.machines[index], nodes[index]

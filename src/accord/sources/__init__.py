@@ -2,6 +2,21 @@
 
 from __future__ import annotations
 
+from accord.sources.files import files_of
 from accord.sources.model import KINDS, Broken, Kind, Message, Run
+from accord.sources.reader import Reader
+from accord.sources.registry import READERS, detect, read_runs, reader_named
 
-__all__ = ["KINDS", "Broken", "Kind", "Message", "Run"]
+__all__ = [
+    "KINDS",
+    "READERS",
+    "Broken",
+    "Kind",
+    "Message",
+    "Reader",
+    "Run",
+    "detect",
+    "files_of",
+    "read_runs",
+    "reader_named",
+]

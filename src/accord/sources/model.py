@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
-from accord.sources.bodies import Body, as_object, as_text
+from accord.sources.bodies import Body, as_object, as_text, as_value, decoded
+from accord.sources.moments import Moment, as_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,8 +50,13 @@ class Message(msgspec.Struct, gc=False):
     call_id: str | None = None
     answers: Message | None = None
     """The call that a result or an error answers."""
-    at: float | None = None
-    """When, in seconds."""
+    moment: Moment = None
+    """When, as recorded."""
+
+    @property
+    def at(self) -> float | None:
+        """When, in seconds, if that was recorded and can be read."""
+        return as_seconds(self.moment)
 
     @property
     def text(self) -> str:
@@ -65,6 +71,8 @@ class Message(msgspec.Struct, gc=False):
             return {"text": as_text(self.body)}
         payload = as_object(self.body)
         if kind in {"result", "error"}:
+            if not payload and not isinstance(decoded(as_value(self.body)), dict):
+                payload["text"] = as_text(self.body)
             payload.pop("call", None)
             payload.pop("call_id", None)
             if self.answers is not None:

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from accord.sources.model import Broken, Run
+    from accord.sources.sketch import Sketch
 
 __all__ = ["Reader"]
 
@@ -27,6 +28,6 @@ class Reader:
 
     name: str
     version: int
-    recognises: Callable[[bytes], bool]
-    """Whether a file that begins with these bytes looks like this format."""
+    recognises: Callable[[Sketch], bool]
+    """Whether a file that looks so is of this format; asked only if no more special format is recognised."""
     read: _Read

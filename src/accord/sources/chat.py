@@ -1,0 +1,179 @@
+"""Messages as OpenAI's chat API writes them, which many formats hold runs in; and runs that are such messages alone.
+
+A run is a list of messages, or an object with a list of `messages` (or, in a log of requests, `request.messages` and
+the answer's `choices`). A file is one run, an array of runs, or a run per line.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import msgspec
+
+from accord.sources.calls import OpenCalls
+from accord.sources.metadata import scalars
+from accord.sources.model import Broken, Message, Run
+from accord.sources.reader import Reader
+from accord.sources.records import Keys, Shape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from accord.canonical import Json
+    from accord.sources.sketch import Sketch
+
+__all__ = ["CHAT", "ChatCall", "ChatFunction", "ChatMessage", "chat_messages"]
+
+Content = str | list[Any] | dict[str, Any] | None
+_NO_ARGUMENTS = msgspec.Raw(b"null")
+
+
+class ChatFunction(msgspec.Struct, gc=False):
+    """What is called. The arguments stay as they are until a guard reads them."""
+
+    name: str | None = None
+    arguments: msgspec.Raw = _NO_ARGUMENTS
+    input: msgspec.Raw = _NO_ARGUMENTS
+
+
+class ChatCall(msgspec.Struct, gc=False):
+    """A call in a message of the assistant."""
+
+    function: ChatFunction | None = None
+    id: str | None = None
+    custom: ChatFunction | None = None
+
+
+class ChatMessage(msgspec.Struct, gc=False):
+    """A message, of which only what a run needs is decoded."""
+
+    role: str
+    content: Content = None
+    tool_calls: list[ChatCall] | None = None
+    tool_call_id: str | None = None
+    name: str | None = None
+    function_call: ChatFunction | None = None
+
+
+def chat_messages(recorded: Sequence[ChatMessage]) -> list[Message]:
+    """Messages of a run. What the system or a developer says is no part of what happened."""
+    found: list[Message] = []
+    add = found.append
+    calls = OpenCalls()
+    for index, message in enumerate(recorded):
+        role, content = message.role, message.content
+        if role == "assistant":
+            made = message.tool_calls
+            if content or (content is not None and not made and message.function_call is None):
+                add(Message("agent", index, content))
+            if made:
+                for made_call in made:
+                    call = _call(index, made_call)
+                    calls.add(call)
+                    add(call)
+            if message.function_call is not None:
+                call = _call(index, ChatCall(message.function_call))
+                calls.add(call)
+                add(call)
+        elif role == "user":
+            add(Message("user", index, content))
+        elif role in {"tool", "function"}:
+            call_id, name = message.tool_call_id or None, message.name
+            answered = calls.answer(call_id, name)
+            if name is None and answered is not None:
+                name = answered.name
+            add(Message("result", index, content, name, call_id, answered))
+    return found
+
+
+def _call(index: int, made: ChatCall) -> Message:
+    function = made.function
+    if function is not None:
+        return Message("call", index, function.arguments, function.name, made.id or None)
+    if made.custom is not None:
+        return Message("call", index, made.custom.input, made.custom.name, made.id or None)
+    return Message("call", index, None, None, made.id or None)
+
+
+class _Choice(msgspec.Struct, gc=False):
+    message: ChatMessage | None = None
+
+
+class _Answer(msgspec.Struct, gc=False):
+    choices: list[_Choice] = []
+    model: str | None = None
+
+
+class _Request(msgspec.Struct, gc=False):
+    messages: list[ChatMessage] = []
+    model: str | None = None
+
+
+class _Entry(ChatMessage, gc=False):
+    """A run, or in a file that is one run a message of it."""
+
+    role: str = ""
+    messages: list[ChatMessage] | None = None
+    request: _Request | None = None
+    response: _Answer | None = None
+    choices: list[_Choice] | None = None
+    model: str | None = None
+    id: str | int | None = None
+    run_id: str | int | None = None
+    task_id: str | int | None = None
+    trial: str | int | None = None
+    reward: float | bool | str | None = None
+    score: float | bool | str | None = None
+    success: float | bool | str | None = None
+    outcome: str | float | bool | None = None
+    metadata: Any = None
+
+
+_ENTRIES = Shape(_Entry)
+_METADATA = ("trial", "reward", "score", "success", "outcome")
+
+
+def _read(stream: BinaryIO, file: str) -> Iterator[Run | Broken]:
+    keys = Keys()
+    alone: list[ChatMessage] = []
+    for record in _ENTRIES.records(stream, file):
+        if isinstance(record, Broken):
+            yield record
+            continue
+        entry = record.value
+        if entry.role:
+            alone.append(entry)
+            continue
+        recorded = _recorded(entry)
+        if recorded is None:
+            yield Broken(file, record.line, f"record {record.place}: neither a message nor a run with `messages`")
+            continue
+        key = entry.run_id if entry.run_id is not None else entry.id
+        name = keys.unique(str(record.place if key is None else key))
+        yield Run(name, file, chat_messages(recorded), record.line, _metadata(entry))
+    if alone:
+        yield Run(keys.unique("0"), file, chat_messages(alone))
+
+
+def _recorded(entry: _Entry) -> list[ChatMessage] | None:
+    """The messages of a run; of a logged request, those of the request and of its answer."""
+    request, answer = entry.request, entry.response
+    choices = entry.choices if answer is None else answer.choices
+    said = [choice.message for choice in choices[:1] if choice.message is not None] if choices else []
+    sent = entry.messages if request is None else request.messages
+    if sent is None and not said:
+        return None
+    return [*(sent or ()), *said]
+
+
+def _metadata(entry: _Entry) -> dict[str, Json]:
+    model = entry.model or (entry.response and entry.response.model) or (entry.request and entry.request.model)
+    told = {"model": model, "task": entry.task_id}
+    return scalars(told, {name: getattr(entry, name) for name in _METADATA}, entry.metadata)
+
+
+def _recognises(sketch: Sketch) -> bool:
+    return {"role", "content"} <= sketch.keys or {"role", "tool_calls"} <= sketch.keys
+
+
+CHAT = Reader("openai-chat", 1, _recognises, _read)
