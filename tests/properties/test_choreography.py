@@ -80,9 +80,7 @@ def test_a_projection_prints_parses_and_compiles_to_the_role_s_machine(health):
             made = views.machine_of(view, choreographing.machine_for(protocol))
             assert unfolded(machine) == unfolded(made), Document((protocol,))
     assert beside * 50 > written
-    health(
-        f"projections: {written:,} compiled to the same machine, {beside:,} with parts; the longest in {longest:,} signs"
-    )
+    health(f"projections: {written:,} compiled to its machine, {beside:,} with parts; the longest in {longest:,} signs")
 
 
 # -- planted bugs ------------------------------------------------------------------------------------------------------

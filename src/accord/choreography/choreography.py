@@ -62,7 +62,7 @@ class Choreography:
 
     def role(self, name: str) -> str:
         """The role of that name; `UsageError` if there is none."""
-        if name in self.machines:
+        if isinstance(name, str) and name in self.machines:
             return name
         listed = ", ".join(f"`{role}`" for role in self.roles)
         meant = did_you_mean(name, self.roles) if isinstance(name, str) else None
