@@ -18,6 +18,7 @@ from accord.errors import UsageError
 from accord.language.global_tree import CRASH, Record
 from accord.machine.contract import Contract, NamedProtocol
 from accord.machine.tables import Plain
+from accord.session.payloads import payload_checks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from accord.agents.matching import Types
     from accord.choreography import Choreography
     from accord.machine.tables import Machine, Symbol
+    from accord.session.payloads import PayloadCheck
 
 __all__ = ["Following", "Part", "follow"]
 
@@ -118,7 +120,12 @@ class Following:
 
     def payload_problem(self, label: str, payload: Mapping[str, Any]) -> str | None:
         """What is wrong with what a message carries, if anything is."""
-        return None
+        check = self._checks.get(label)
+        return None if check is None else check(payload)
+
+    @cached_property
+    def _checks(self) -> Mapping[str, PayloadCheck]:
+        return payload_checks(self.contract.document)
 
     def unfit(self, message_class: type, names: Mapping[str, Any]) -> list[str]:
         """Why a class is not the message of its name in this protocol; empty if it is, or if any would do."""

@@ -74,6 +74,8 @@ class Contract:
         self.machines = MappingProxyType(machines)
         self.rules = rules
         self.limits = limits
+        self.kept: dict[tuple[str, str], object] = {}
+        """What higher layers made of this contract, kept so that they make it once."""
         self._each = {d.name: d.each for d in document.declarations if d.each is not None}
         self._stages = {name: self._stages_of(name, machine) for name, machine in machines.items()}
         if not machines and not document.globals:  # rules alone: everything may happen that they do not forbid

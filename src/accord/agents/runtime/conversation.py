@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accord.agents.runtime.letters import Begun
 from accord.language.global_tree import CRASH
+from accord.language.labels import print_word
+from accord.ledger.attempts import Given, describe
 from accord.ledger.recorded import RecordedMonitor
 from accord.machine.tables import Symbol
-from accord.monitor import Monitor, Ok
+from accord.monitor import Monitor, Ok, Violation
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from accord.agents.following import Following
     from accord.agents.runtime.letters import Delivery, Letter
     from accord.agents.runtime.strand import Strand
+    from accord.language.tree import Direction
     from accord.ledger import Ledger
     from accord.monitor import Verdict
 
@@ -50,6 +53,7 @@ class Conversation:
         self.id = identity
         self.following = following
         self.cast = cast
+        self._ledger = ledger
         monitor = Monitor(following.own, mode="refuse")
         self.name = f"{identity}/{following.role}"
         self.session = monitor if ledger is None else RecordedMonitor(monitor, ledger, session=self.name)
@@ -76,6 +80,9 @@ class Conversation:
         if letter.gone:
             self.gone[letter.sender] = None
             return None
+        problem = self.following.payload_problem(letter.label, letter.payload)
+        if problem is not None:
+            return self.refuse("?", letter.label, letter.payload, letter.sender, problem)
         if Symbol("?", letter.label, letter.sender) not in self.following.ahead[self.state]:
             verdict = self.take(letter)
             if not isinstance(verdict, Ok):
@@ -83,6 +90,26 @@ class Conversation:
         self._arrived.setdefault(letter.sender, deque()).append((self._count, delivery))
         self._count += 1
         return None
+
+    def refuse(
+        self, direction: Direction, label: str, payload: dict[str, Any], partner: str, problem: str
+    ) -> Violation:
+        """What a message carries is not what its record says; the violation, recorded."""
+        following = self.following
+        sender = following.role if direction == "!" else partner
+        verdict = Violation.blaming(
+            (sender,),
+            self.session.allowed(),
+            print_word(direction, label, partner),
+            f"`{label}` is refused: {problem}.",
+            contract=following.protocol,
+            clause=f"record {label}",
+            reasons=(problem,),
+        )
+        if self._ledger is not None:
+            given = Given(direction, label, payload, partner)
+            self._ledger.append(describe(given, verdict, self.name, following.own, following.role))
+        return verdict
 
     def take(self, letter: Letter) -> Verdict:
         """The role receives a message."""
@@ -148,7 +175,7 @@ class Conversation:
     def waits_in_vain_for(self) -> str | None:
         """The partner that is gone, if the role can do nothing any more but wait for partners that are."""
         edges = self.following.edges(self.state)
-        if not edges or self.may_stop or self.next() is not None:
+        if not edges or self.next() is not None:
             return None
         if all(symbol.direction == "?" and symbol.partner in self.gone for symbol in edges):
             return next(role for role in self.gone if any(symbol.partner == role for symbol in edges))

@@ -19,7 +19,7 @@ from accord.agents.runtime.activity import Pause
 from accord.agents.runtime.addressing import Addressee, address
 from accord.agents.runtime.letters import Letter
 from accord.errors import UsageError, ViolationError
-from accord.monitor import Monitor, Ok
+from accord.monitor import Monitor, Ok, Violation
 
 if TYPE_CHECKING:
     from accord.agents.following import Following
@@ -242,6 +242,10 @@ class Strand:
 
 
 def _violation(following: Following, verdict: Verdict, role: str) -> ViolationError:
+    """The error of a verdict, which blames a role."""
+    if isinstance(verdict, Violation) and verdict.role is None:
+        told = verdict.explain()
+        verdict = Violation.blaming((role,), verdict.expected, verdict.got, told, contract=following.protocol)
     return ViolationError(f"protocol `{following.protocol}`, role `{role}`: {_explained(verdict)}", verdict)
 
 

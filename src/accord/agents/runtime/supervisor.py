@@ -105,7 +105,7 @@ class Supervisor:
     # -- before --------------------------------------------------------------------------------------------------------
 
     def add(self, agent_class: type[Agent], *arguments: Any, name: str | None = None, **options: Any) -> AgentRef:  # noqa: ANN401 - what the agent is made with
-        """An agent to run, made with these arguments whenever it is started; without `name` it is called like its class.
+        """An agent to run, made with these arguments whenever it starts; without `name` it is called like its class.
 
         Raises `UsageError` with everything that is wrong with its declaration.
         """
