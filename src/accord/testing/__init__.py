@@ -1,8 +1,9 @@
 """What a program that uses accord needs for its own tests.
 
 `StoreConformance` is what every store has to pass, `StoreHarness` what it needs to know of yours. `FaultyStore` wraps a
-store and breaks it on purpose. `EverySchedule` and `RandomSchedule` decide which agent moves next. `servers` starts PostgreSQL and Redis on loopback. pytest is needed for the suite only.
-`assert_conforms` holds a trace to a contract; the fixture `accord_trace` is in `pytest_plugin`, which pytest finds.
+store and breaks it on purpose. `EverySchedule` and `RandomSchedule` decide which agent moves next. `servers` starts
+PostgreSQL and Redis on loopback. pytest is needed for the suite only. `assert_conforms` holds a trace to a contract;
+the fixture `accord_trace` is in `pytest_plugin`, which pytest finds.
 """
 
 from __future__ import annotations
