@@ -1,7 +1,8 @@
 """`persistent()`: fields of an agent that outlive it.
 
-A field is read and written like any other. What it holds is kept before any message of the agent goes out and before a
-message counts as handled; see `runtime.memory`. A restarted agent finds it as it was kept last.
+A field is read and written like any other. What is assigned to it is kept when the assignment returns. A list or a
+dictionary that is changed in place is kept before the agent's next message goes out, before a message counts as
+handled, and when a handler fails. A restarted agent finds its fields as they were kept last.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ import msgspec
 from accord.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-__all__ = ["Persistent", "persistent", "persistent_fields", "put_fields", "read_fields"]
+__all__ = ["Persistent", "keep_fields", "persistent", "persistent_fields", "put_fields", "read_fields"]
+
+_SAVE = "_accord_save"
 
 
 class Persistent:
@@ -41,7 +44,11 @@ class Persistent:
         return values[self.name]
 
     def __set__(self, agent: object, value: object) -> None:
-        vars(agent)[self.name] = value
+        values = vars(agent)
+        values[self.name] = value
+        save: Callable[[object], None] | None = values.get(_SAVE)
+        if save is not None:
+            save(agent)
 
 
 def persistent(default: Any = None) -> Any:  # noqa: ANN401 - it stands where a value of the annotated type belongs
@@ -94,3 +101,8 @@ def put_fields(agent: object, kept: Mapping[str, msgspec.Raw]) -> None:
             except msgspec.ValidationError as error:
                 where = f"persistent field `{name}` of `{type(agent).__name__}`"
                 raise UsageError(f"{where}: what was kept is of another type: {error}") from None
+
+
+def keep_fields(agent: object, save: Callable[[object], None]) -> None:
+    """From now on, save whatever is assigned to a persistent field."""
+    vars(agent)[_SAVE] = save

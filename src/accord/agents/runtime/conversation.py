@@ -68,12 +68,11 @@ class Conversation:
         self.unsettled: list[str] = []
         self.sending = asyncio.Lock()
         self._arrived: dict[str, deque[tuple[int, Delivery]]] = {}
-        self._count = 0
 
     # -- what happens --------------------------------------------------------------------------------------------------
 
-    def arrive(self, delivery: Delivery) -> Verdict | None:
-        """Something has come in; a verdict if it can never be taken, which is then recorded."""
+    def arrive(self, delivery: Delivery, order: int) -> Verdict | None:
+        """Something has come in, as the agent's letter of that number; a verdict if it can never be taken, recorded."""
         letter = delivery.letter
         for role, name in letter.cast.items():
             self.cast.setdefault(role, name)
@@ -87,8 +86,7 @@ class Conversation:
             verdict = self.take(letter)
             if not isinstance(verdict, Ok):
                 return verdict
-        self._arrived.setdefault(letter.sender, deque()).append((self._count, delivery))
-        self._count += 1
+        self._arrived.setdefault(letter.sender, deque()).append((order, delivery))
         return None
 
     def refuse(
@@ -180,6 +178,11 @@ class Conversation:
         if all(symbol.direction == "?" and symbol.partner in self.gone for symbol in edges):
             return next(role for role in self.gone if any(symbol.partner == role for symbol in edges))
         return None
+
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing has happened in it."""
+        return not self.begun and not self.last_sender
 
     @property
     def owes(self) -> list[str]:

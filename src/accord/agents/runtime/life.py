@@ -10,6 +10,7 @@ starts its protocols afresh.
 from __future__ import annotations
 
 import asyncio
+from itertools import count
 from typing import TYPE_CHECKING
 
 from accord.agents.failures import PartnerCrashedError
@@ -57,6 +58,7 @@ class Life:
         self._over = hub.over[name]
         self._checked: set[type] = set()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._orders = count()
         self._stopping = False
 
     # -- its course ----------------------------------------------------------------------------------------------------
@@ -93,15 +95,16 @@ class Life:
 
         def done(task: asyncio.Task[None]) -> None:
             self._tasks.discard(task)
-            if not task.cancelled() and task.exception() is not None:
-                self._crash(task.exception())
+            error = None if task.cancelled() else task.exception()
+            if error is not None:
+                self._crash(error)
             if counted:
                 self.hub.activity.finish()
 
         task.add_done_callback(done)
 
-    def _crash(self, error: BaseException | None) -> None:
-        if not self._stopping and error is not None:
+    def _crash(self, error: BaseException) -> None:
+        if not self._stopping:
             self._stopping = True
             self._failed(self, error)
 
@@ -111,6 +114,9 @@ class Life:
             self.hub.activity.begin()
             try:
                 await self._route(delivery)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the agent has crashed by it
+                self._crash(error)
+                return
             finally:
                 self.hub.activity.finish()
 
@@ -127,7 +133,7 @@ class Life:
                 await self.settle([delivery.number])
                 return
             conversation = self._add(letter.conversation, following, dict(letter.cast))
-        verdict = conversation.arrive(delivery)
+        verdict = conversation.arrive(delivery, next(self._orders))
         if letter.gone:
             await self.settle([delivery.number])
         if verdict is not None:
@@ -172,6 +178,9 @@ class Life:
             await work()
         except PartnerCrashedError:
             bereaved = True
+        except Exception:
+            await self.save()
+            raise
         finally:
             strand.ended = True
         await self.save()
@@ -283,6 +292,10 @@ class Life:
     async def _lose(self, conversation: Conversation, role: str) -> None:
         conversation.lost = role
         await self.leave(conversation, f"`{role}` has crashed")
+
+    def forget(self, conversation: Conversation) -> None:
+        """It has not been opened after all."""
+        del self.conversations[conversation.id, conversation.following.part]
 
     def _add(self, identity: str, following: Following, cast: dict[str, str]) -> Conversation:
         conversation = Conversation(identity, following, cast, self.hub.ledger)

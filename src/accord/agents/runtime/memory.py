@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from accord.agents.persistence import persistent_fields, put_fields, read_fields
+from accord.agents.persistence import keep_fields, persistent_fields, put_fields, read_fields
 from accord.errors import CorruptSessionError, StoreError
 from accord.ledger.entries import BEFORE_FIRST, begin_fields, note_fields
 from accord.ledger.linking import link
@@ -47,6 +47,7 @@ class Memory:
             except msgspec.MsgspecError:
                 raise CorruptSessionError(f"session `{self._key}` holds no fields of an agent") from None
             put_fields(agent, kept)
+        keep_fields(agent, self.save)
 
     def save(self, agent: object) -> None:
         """Keep what has changed. Raises `StoreError` if it cannot be kept, or if somebody else keeps fields there."""

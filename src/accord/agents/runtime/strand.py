@@ -74,7 +74,13 @@ class Strand:
         await self.life.hub.activity.turn(f"{self.what} sends {label}")
         addressee = await address(self.life, to)
         conversation, role = await self._place(label, payload, addressee, protocol)
-        await self._send(conversation, role, label, payload)
+        try:
+            await self._send(conversation, role, label, payload)
+        except ViolationError:
+            if conversation.is_new:  # what was to open it was refused, so it is not open
+                self.conversations.remove(conversation)
+                self.life.forget(conversation)
+            raise
 
     async def reply(self, message: object, protocol: str | None) -> None:
         """Send to whoever sent the last message, in its conversation."""
@@ -99,14 +105,22 @@ class Strand:
         for message_class in classes:
             self.life.check_class(message_class)
         while True:
-            await self.life.hub.activity.turn(f"{self.what} receives {' or '.join(wanted)}")
             mine = [c for c in self.conversations if protocol in (None, c.following.protocol)]
-            found = [(arrival.order, c, arrival) for c in mine if not c.over and (arrival := c.next(wanted))]
-            if found:
-                _, conversation, arrival = min(found, key=lambda item: item[0])
+            if self._first(mine, wanted) is not None:
+                await self.life.hub.activity.turn(f"{self.what} receives {' or '.join(wanted)}")
+            # Looked up again: another task of this handler may have had its turn.
+            found = self._first(mine, wanted)
+            if found is not None:
+                conversation, arrival = found
                 return await self.take(conversation, arrival, wanted[arrival.label])
             await self._check_hope(mine, wanted, protocol)
             await self.pause.wait()
+
+    @staticmethod
+    def _first(mine: list[Conversation], wanted: dict[str, type]) -> tuple[Conversation, Arrival] | None:
+        """What arrived first of what is wanted."""
+        found = [(c, arrival) for c in mine if not c.over and (arrival := c.next(wanted)) is not None]
+        return min(found, key=lambda item: item[1].order, default=None)
 
     # -- steps ---------------------------------------------------------------------------------------------------------
 
@@ -134,9 +148,8 @@ class Strand:
         async with conversation.sending:
             wrong = following.payload_problem(label, payload)
             if wrong is not None:
-                raise ViolationError(
-                    f"`{label}` is refused: {wrong}", conversation.session.peek_send(label, None, role)
-                )
+                refused = conversation.refuse("!", label, payload, role, wrong)
+                raise _violation(following, refused, following.role)
             verdict = conversation.session.send(label, payload, role)
             if not isinstance(verdict, Ok):
                 raise _violation(following, verdict, following.role)
@@ -149,7 +162,7 @@ class Strand:
                 label=label,
                 payload=payload,
                 cast=conversation.cast,
-                opens=not conversation.begun and not conversation.last_sender,
+                opens=conversation.is_new,
             )
             handled, conversation.unsettled = conversation.unsettled, []
             await life.begin(conversation)
