@@ -16,7 +16,7 @@ from accord.choreography.refusals import not_decided, refused, stuck
 from accord.choreography.running import find_stuck
 from accord.choreography.views import machine_of, view_of
 from accord.choreography.witnesses import witness_of
-from accord.choreography.writing import local_protocol
+from accord.choreography.writing import local_protocol, stops_of
 from accord.diagnostics import did_you_mean
 from accord.errors import ContractError, UsageError
 from accord.language.global_firsts import Shapes
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from accord.language.global_tree import GlobalProtocol
     from accord.language.tree import Protocol
     from accord.limits import Limits
-    from accord.machine.tables import Machine
+    from accord.machine.tables import Machine, Stop
 
 __all__ = ["Choreography", "compile_choreography", "findings_in", "project"]
 
@@ -70,9 +70,13 @@ class Choreography:
         return local_protocol(self.machines[self.role(role)])
 
     @cached_property
-    def declarations(self) -> Mapping[str, Declaration]:
-        """For each role its own protocol, named after it."""
-        return {role: Declaration(role, self.project(role)) for role in self.roles}
+    def stops(self) -> Mapping[str, tuple[Stop, ...]]:
+        """For each role and each state of its machine, whether it may stop there.
+
+        Where a role's protocol has no end that it can reach, it may pause where its loop begins again: in every state
+        that is met again on the way from it.
+        """
+        return {role: stops_of(machine) for role, machine in self.machines.items()}
 
     def __repr__(self) -> str:
         return f"<Choreography {self.name} of {', '.join(self.roles)}>"
@@ -84,9 +88,13 @@ def compile_choreography(contract: Contract, protocol: str | None = None) -> Cho
     Raises `ContractError` if its roles could not follow it.
     """
     found = _find(contract.document, protocol)
+    known = contract.kept.get(("choreography", found.name))
+    if isinstance(known, Choreography):
+        return known
     choreography, findings = _compile(found, contract.document, Shapes(contract.document.globals), contract.limits)
     if choreography is None:
         raise ContractError(findings)
+    contract.kept["choreography", found.name] = choreography
     return choreography
 
 
@@ -149,8 +157,13 @@ def _compile(
 
 
 def project(contract: Contract, role: str, protocol: str | None = None) -> Contract:
-    """One role's own contract: its projection, with the rules of the whole."""
+    """One role's own contract: its projection, and those rules of the whole that are about nothing but its messages.
+
+    A rule that names a message the role never sees is for whoever watches all roles: the role could not keep it.
+    """
     choreography = compile_choreography(contract, protocol)
     body = choreography.project(role)
-    document = Document((Declaration(role, body), *contract.document.rules))
-    return compile_contract(document, limits=contract.limits)
+    labels = choreography.machines[role].labels
+    book = contract.rules.machines
+    rules = [machine.rule for machine in book if {label for _, label in machine.watched} <= labels]
+    return compile_contract(Document((Declaration(role, body), *rules)), limits=contract.limits)

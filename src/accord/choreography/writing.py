@@ -15,9 +15,9 @@ from accord.language.tree import Action, Choice, End, Recursion, Variable, seque
 
 if TYPE_CHECKING:
     from accord.language.tree import Protocol
-    from accord.machine.tables import Machine, Plain
+    from accord.machine.tables import Machine, Plain, Stop
 
-__all__ = ["local_protocol"]
+__all__ = ["local_protocol", "stops_of"]
 
 _MOST_STEPS = 100_000
 _DEEPEST = 200
@@ -30,6 +30,28 @@ def local_protocol(machine: Machine) -> Protocol:
     Raises `UsageError` if it would have to be written too long or too deep.
     """
     return _Writer(machine).protocol()
+
+
+def stops_of(machine: Machine) -> tuple[Stop, ...]:
+    """Where a role may stop: at its ends, and where no end can be reached, where its loops begin."""
+    states: list[Plain] = list(machine.states)  # type: ignore[arg-type] # projections have no forks
+    heads, _ = _heads(states)
+    before: list[list[int]] = [[] for _ in states]
+    for number, state in enumerate(states):
+        for _, target in state.edges:
+            before[target].append(number)
+    todo = [number for number, state in enumerate(states) if state.stop == "end"]
+    can_end = set(todo)
+    while todo:
+        found = [number for number in before[todo.pop()] if number not in can_end]
+        can_end.update(found)
+        todo += found
+    return tuple(
+        [
+            state.stop or ("pause" if number in heads and number not in can_end else None)
+            for number, state in enumerate(states)
+        ]
+    )
 
 
 class _Writer:
