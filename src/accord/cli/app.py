@@ -28,6 +28,7 @@ __all__ = ["app"]
 
 COMMANDS = (
     "check",
+    "lint",
     "fmt",
     "show",
     "project",

@@ -57,6 +57,7 @@ class Contracts:
         for follows in agent.follows:
             script = self._script(follows)
             if script is None:
+                self.is_uncertain = True
                 continue
             if any((known.identity, known.role) == (script.identity, script.role) for known in found):
                 what = f"`{agent.name}` follows `{script.protocol}` as `{script.role}` twice"
@@ -76,7 +77,6 @@ class Contracts:
             return None
         given = given_by(follows.protocol, follows.scope, self.program)
         if isinstance(given, NotRead):
-            self.is_uncertain = True
             self._report(not_analysed(f"which protocol is followed: {given.why}"), follows, follows.protocol)
             return None
         if isinstance(given, Named):
@@ -120,7 +120,6 @@ class Contracts:
         given = given_by(follows.role, follows.scope, self.program)
         if isinstance(given, Named):
             return given.name
-        self.is_uncertain = True
         self._report(not_analysed("which role is played is known only while the program runs"), follows, follows.role)
         return None
 

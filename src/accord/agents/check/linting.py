@@ -190,9 +190,9 @@ class _Judge:
                 for misstep in starving(trap, self.scripts)
             ]
         found += self.messages(studied)
-        entries = {"on_start", *(handler.method.name for handler in agent.handlers)}
         if not studied.walker.dropped:
-            for name in sorted(effectful - studied.walker.reached - entries):
+            quiet = {name for name in effectful if name.startswith("on_")}  # handlers have findings of their own
+            for name in sorted(effectful - studied.walker.reached - quiet):
                 method = agent.methods[name]
                 found.append(diagnostic(uncalled(name), method.module, method.node))
         return found
@@ -201,7 +201,9 @@ class _Judge:
         """Messages without a handler, and handlers without a message."""
         agent = self.agent
         found = []
-        for (part, label, sender), path in studied.untaken.items():
+        # What a handler that makes no sense would take is not known, and it was said to make none.
+        untaken = {} if agent.complaints else studied.untaken
+        for (part, label, sender), path in untaken.items():
             misstep = no_handler(self.scripts[part], label, sender, agent.name)
             found.append(diagnostic(misstep, agent.module, agent.declared.node, path))
         received = {label for script in self.scripts for label, _ in script.received}
