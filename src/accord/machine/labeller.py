@@ -100,6 +100,12 @@ class Labeller:
                 return label
         return None
 
+    @property
+    def reads_outputs(self) -> bool:
+        """Whether a label can depend on what a tool returned, or on the arguments of the call that this answers."""
+        guarded = [line.origin for line in self.lines or () if line.guards]
+        return any(origin is not None and origin.kind in {"result", "error"} for origin in guarded)
+
     def settled(self, kind: MessageKind, name: str | None) -> tuple[bool, Label | None]:
         """Whether kind and name alone tell the label of a message, and if so, the label."""
         if self.lines is None:
