@@ -51,5 +51,5 @@ $(READY): pyproject.toml constraints.txt
 $(BENCH_READY): pyproject.toml constraints.txt
 	@test -d $(BENCH) || $(PYTHON) -m venv $(BENCH)
 	@echo "setting up $(BENCH) …"
-	@$(BENCH)/bin/pip install -q --disable-pip-version-check -c constraints.txt -e '.[langchain,postgres,redis,trace]' llmsessioncontract==0.8.0 acel-core==0.1.13
+	@$(BENCH)/bin/pip install -q --disable-pip-version-check -c constraints.txt -e '.[audit,langchain,postgres,redis,trace]' orjson llmsessioncontract==0.8.0 acel-core==0.1.13
 	@touch $@

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import accord
+from bench.audit import measure_audit
 from bench.compiling import measure_compiling
 from bench.contestants import ACEL, ACEL_VERSION, FLOOR, PEER, PEER_VERSION, load_acel, load_peer
 from bench.data import measure_data
@@ -30,6 +31,7 @@ from bench.traces import measure_traces
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from bench.audit import AuditCosts
     from bench.compiling import Compiling
     from bench.guard import GuardCosts
     from bench.langchain import LangChainCosts
@@ -66,6 +68,7 @@ class Results:
     langchain: LangChainCosts
     stores: StoreCosts
     traces: TraceCosts
+    audit: AuditCosts
 
     @property
     def cases(self) -> dict[str, dict[str, Timing]]:
@@ -152,6 +155,8 @@ def measure_all(say: Callable[[str], None]) -> Results:
     stores = measure_stores()
     say("traces")
     traces = measure_traces()
+    say("audit")
+    audit = measure_audit()
     return Results(
         machine=machine,
         peer_measured=peer is not None,
@@ -170,6 +175,7 @@ def measure_all(say: Callable[[str], None]) -> Results:
         langchain=langchain,
         stores=stores,
         traces=traces,
+        audit=audit,
     )
 
 
