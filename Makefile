@@ -11,6 +11,10 @@ WORKERS ?= 2
 
 demo: $(READY)
 	@$(BIN)/python examples/booking/demo.py
+	@echo
+	@echo "And eight recorded runs of an agent that pays invoices, audited:"
+	@echo
+	@$(BIN)/accord audit examples/recorded_payments/payments.accord examples/recorded_payments/runs.jsonl --no-cache; test $$? -le 1
 
 test: $(READY) servers
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
@@ -19,9 +23,10 @@ test: $(READY) servers
 soak: $(READY) servers
 	ACCORD_SOAK=1 $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
-# PostgreSQL and Redis for the tests of stores, if they can be installed here.
+# PostgreSQL and Redis for the tests of stores, Java and a browser for those of audits, if they can be installed here.
 servers:
 	@sh tests/stores/install_servers.sh
+	@sh tests/audit/install_tools.sh
 
 check: $(READY)
 	$(BIN)/ruff check .
