@@ -71,7 +71,8 @@ def _print_totals(screen: Screen, report: Report) -> None:
     screen.print(screen.paint("faint", f"  {messages}, {_counted(tally.events, 'event')} that the contract looks at"))
     if audit.unfinished:
         left = _counted(audit.unfinished, "file")
-        screen.print(screen.paint("warning", f"  stopped: {left} not judged; start it again to go on from here"))
+        again = "" if audit.folder is not None else "; start it again to go on from here"
+        screen.print(screen.paint("warning", f"  stopped: {left} not judged{again}"))
 
 
 def _print_table(screen: Screen, key: str, rows: Sequence[Row]) -> None:
