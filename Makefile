@@ -11,6 +11,10 @@ WORKERS ?= 2
 
 demo: $(READY)
 	@$(BIN)/python examples/booking/demo.py
+	@echo
+	@echo "And eight recorded runs of an agent that pays invoices, audited:"
+	@echo
+	@$(BIN)/accord audit examples/recorded_payments/payments.accord examples/recorded_payments/runs.jsonl --no-cache; test $$? -le 1
 
 test: $(READY) packages
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal

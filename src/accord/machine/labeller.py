@@ -101,6 +101,12 @@ class Labeller:
                 return label
         return None
 
+    @property
+    def reads_outputs(self) -> bool:
+        """Whether a label can depend on what a tool returned, or on the arguments of the call that this answers."""
+        guarded = [line.origin for line in self.lines or () if line.guards]
+        return any(origin is not None and origin.kind in {"result", "error"} for origin in guarded)
+
     def candidates(self, kind: MessageKind, name: str | None) -> list[Candidate]:
         """What a message of that kind and name can be: the first of these that has no test, or whose test it passes."""
         if self.lines is None:
