@@ -55,41 +55,6 @@ def by_file_and_outcome(contract: Path) -> Counter:
         return Counter((Path(v.file).stem, v.metadata["reward"] == 1, v.status) for v in found.verdicts())
 
 
-def test_the_findings_on_confirmations_are_true():
-    page = (EXAMPLES / "confirm_before_mutate" / "README.md").read_text()
-    loose, strict = (
-        by_file_and_outcome(EXAMPLES / "confirm_before_mutate" / f"{name}.accord") for name in ("loose", "strict")
-    )
-    for file in ("gpt-4o-airline", "claude-sonnet-4-5-airline", "gpt-oss-120b-airline"):
-        runs = sum(number for (of, _, _), number in strict.items() if of == file)
-        passed = sum(number for (of, fine, _), number in strict.items() if of == file and fine)
-        cells = [f"{of[file, True, 'violating']}, {of[file, False, 'violating']}" for of in (loose, strict)]
-        assert f"| {file} | {runs} | {passed} | {cells[0]} | {cells[1]} |" in page
-    violating = {
-        fine: sum(n for (_, f, s), n in strict.items() if f == fine and s == "violating") for fine in (True, False)
-    }
-    assert f"{violating[True]} of 139" in page
-    assert f"{violating[False]} of 161" in page
-
-
-def test_the_findings_on_bookings_are_true():
-    page = (EXAMPLES / "present_before_booking" / "README.md").read_text()
-    contract = EXAMPLES / "present_before_booking" / "booking.accord"
-    found = statuses(contract, CORPUS / "booking", lambda v: v.metadata["model"])
-    for model in {model for model, _ in found}:
-        cells = " | ".join(str(found[model, status]) for status in ("conforming", "violating", "unrecognised"))
-        assert f"| {model} | {cells} |" in page
-
-
-def test_the_findings_on_claims_are_true():
-    page = (EXAMPLES / "claims_of_success" / "README.md").read_text()
-    found = by_file_and_outcome(EXAMPLES / "claims_of_success" / "claims.accord")
-    for file in {file for file, _, _ in found}:
-        runs = sum(number for (of, _, _), number in found.items() if of == file)
-        violating = found[file, True, "violating"] + found[file, False, "violating"]
-        assert f"| {file} | {runs} | {violating} |" in page
-
-
 def test_every_file_is_read(health):
     contract = load(EXAMPLES / "claims_of_success" / "claims.accord")
     with audit(contract, [str(CORPUS)], jobs=1) as found:
