@@ -50,11 +50,6 @@ def test_present_before_booking():
     assert found.total() == 60
 
 
-def by_file_and_outcome(contract: Path) -> Counter:
-    with audit(load(contract), [str(CORPUS / "tau1"), str(CORPUS / "tau2")], jobs=1) as found:
-        return Counter((Path(v.file).stem, v.metadata["reward"] == 1, v.status) for v in found.verdicts())
-
-
 def test_every_file_is_read(health):
     contract = load(EXAMPLES / "claims_of_success" / "claims.accord")
     with audit(contract, [str(CORPUS)], jobs=1) as found:
