@@ -80,6 +80,8 @@ class _Builder(Expressions):
             return made
         if isinstance(statement, ast.Pass | ast.Global | ast.Nonlocal):
             return then
+        if id(statement) in self.hidden:
+            return self.node(Unseen(self.hidden[id(statement)]), statement, [then], around.throws)
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             return self.bind(statement.name, None, statement, then, around)
         return self.node(Risk(), statement, [then], around.throws)  # import, del, assert
@@ -94,6 +96,8 @@ class _Builder(Expressions):
         for inner in ast.walk(target):
             if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
                 then = self.bind(inner.id, None, inner, then, around)
+        if id(target) in self.hidden:
+            return self.node(Unseen(self.hidden[id(target)]), target, [then], around.throws)
         is_own = isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)
         return then if is_own else self.node(Risk(), target, [then], around.throws)
 

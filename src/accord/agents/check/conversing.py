@@ -69,6 +69,7 @@ class _Place(NamedTuple):
     """Where a message could be sent: a conversation, or a new one if there is none, and what it leads to."""
 
     conversation: Conversation | None
+    is_last: bool
     part: int
     label: str
     role: str
@@ -79,7 +80,7 @@ class _Place(NamedTuple):
         after = Conversation(self.part, self.target)
         if self.conversation is None:
             worlds = [world.with_other(after)]
-        elif self.conversation == world.last:
+        elif self.is_last:
             worlds = [world._replace(last=after)]
         else:
             worlds = [rest.with_other(after) for rest in world.without_other(self.conversation)]
@@ -94,11 +95,11 @@ def _settled(scripts: Sequence[Script], worlds: list[World]) -> list[World]:
     ]
 
 
-def _due(scripts: Sequence[Script], conversations: list[Conversation]) -> list[_Place]:
+def _due(scripts: Sequence[Script], conversations: list[tuple[Conversation, bool]]) -> list[_Place]:
     """Everything that can be sent in some conversations."""
     return [
-        _Place(conversation, conversation.part, label, role, target)
-        for conversation in conversations
+        _Place(conversation, is_last, conversation.part, label, role, target)
+        for conversation, is_last in conversations
         for (label, role), target in scripts[conversation.part].sends[conversation.state].items()
     ]
 
@@ -106,7 +107,7 @@ def _due(scripts: Sequence[Script], conversations: list[Conversation]) -> list[_
 def _openings(scripts: Sequence[Script], parts: list[int]) -> list[_Place]:
     """Everything that a conversation can be opened with."""
     return [
-        _Place(None, part, label, role, target)
+        _Place(None, False, part, label, role, target)  # noqa: FBT003 - as the field says
         for part in parts
         for (label, role), target in scripts[part].sends[0].items()
     ]
@@ -117,10 +118,10 @@ def send(scripts: Sequence[Script], world: World, label: str, to: Addressee, pro
     parts = [part for part, script in enumerate(scripts) if protocol in (None, script.protocol)]
     if to.plays is not None and not any(to.shares(scripts[part]) for part in parts):
         return Outcome([world], no_shared_protocol(scripts, str(to)))
-    mine = [conversation for conversation in world.conversations() if conversation.part in parts]
+    mine = [(c, is_last) for c, is_last in world.conversations() if c.part in parts]
     due, openings = _due(scripts, mine), _openings(scripts, parts)
     fitting = [p for p in due if p.label == label and to.is_role(scripts[p.part], p.role)]
-    preferred = [p for p in fitting if p.conversation == world.last]
+    preferred = [p for p in fitting if p.is_last]
     fitting = preferred or fitting
     if fitting:
         counts = dict(world.others)
@@ -152,7 +153,9 @@ def _as_meant(scripts: Sequence[Script], world: World, places: list[_Place]) -> 
     return places[0].take(scripts, world) if len(places) == 1 else []
 
 
-def _misplaced(scripts: Sequence[Script], world: World, label: str, to: Addressee, mine: list[Conversation]) -> Outcome:
+def _misplaced(
+    scripts: Sequence[Script], world: World, label: str, to: Addressee, mine: list[tuple[Conversation, bool]]
+) -> Outcome:
     """Why a message can be sent in no conversation, and how to go on."""
     parts = list(range(len(scripts)))
     due, openings = _due(scripts, mine), _openings(scripts, parts)
@@ -171,8 +174,7 @@ def _misplaced(scripts: Sequence[Script], world: World, label: str, to: Addresse
     of_label = [(scripts[p], role) for p in known for word, role in scripts[p].sent if word == label]
     if same or not any(to.is_role(script, role) for script, role in of_label):
         return Outcome(_as_meant(scripts, world, same), wrong_role(scripts, label, to.role, str(to)))
-    live = [conversation for conversation in mine if conversation.part in known]
-    live = [c for c in live if not scripts[c.part].is_over(c.state)]
+    live = [c for c, _ in mine if c.part in known and not scripts[c.part].is_over(c.state)]
     if live:
         return Outcome([], out_of_order(scripts[live[0].part], live[0].state, label))
     if world.last is not None and world.last.part in known:
@@ -188,7 +190,7 @@ def reply(scripts: Sequence[Script], world: World, label: str, protocol: str | N
     script = scripts[part]
     if protocol not in (None, script.protocol):
         return Outcome([], wrong_protocol(protocol or "", script))
-    due = [] if state == GONE else _due(scripts, [world.last])
+    due = [] if state == GONE else _due(scripts, [(world.last, True)])
     same = [place for place in due if place.label == label]
     for place in same:
         if place.role == world.sender:
@@ -209,25 +211,25 @@ def reply(scripts: Sequence[Script], world: World, label: str, protocol: str | N
 
 def receive(scripts: Sequence[Script], world: World, labels: tuple[str, ...], protocol: str | None) -> Outcome:
     """`await self.receive(Type)`."""
-    mine = [c for c in world.conversations() if protocol in (None, scripts[c.part].protocol)]
+    mine = [(c, is_last) for c, is_last in world.conversations() if protocol in (None, scripts[c.part].protocol)]
     places = [
-        (conversation, label, sender, target)
-        for conversation in mine
+        (conversation, is_last, label, sender, target)
+        for conversation, is_last in mine
         for (label, sender), target in scripts[conversation.part].receives[conversation.state].items()
         if label in labels
     ]
     if not places:
-        return Outcome([], _never(scripts, world, mine, labels))
+        return Outcome([], _never(scripts, world, [c for c, _ in mine], labels))
     misstep = None
-    if not any(scripts[c.part].is_taken(c.state, labels) for c in mine):
+    if not any(scripts[c.part].is_taken(c.state, labels) for c, _ in mine):
         conversation = places[0][0]
         misstep = received_by_half(scripts[conversation.part], conversation.state, labels)
     worlds = []
-    for conversation, label, sender, target in places:
+    for conversation, is_last, label, sender, target in places:
         after = Conversation(conversation.part, target)
-        for rest in [world] if conversation == world.last else world.without_other(conversation):
+        for rest in [world] if is_last else world.without_other(conversation):
             kept = rest
-            if conversation != world.last and rest.last is not None and rest.last.state != GONE:
+            if not is_last and rest.last is not None and rest.last.state != GONE:
                 kept = rest.with_other(rest.last)
             moved = kept._replace(last=after, sender=sender, replied=False)
             worlds.append(moved.bind(RESULT, Known("message", label)))

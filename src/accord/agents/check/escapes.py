@@ -9,13 +9,13 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from accord.agents.check.declarations import VERBS
-from accord.agents.check.expressions import own_call
+from accord.agents.check.declarations import VERBS, Method
+from accord.agents.check.own_calls import own_call
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from accord.agents.check.declarations import AgentClass, Method
+    from accord.agents.check.declarations import AgentClass
 
 __all__ = ["effectful_methods", "escapes"]
 
@@ -24,14 +24,17 @@ _DYNAMIC = frozenset({"eval", "exec", "globals", "locals", "vars"})
 
 
 def effectful_methods(agent: AgentClass) -> frozenset[str]:
-    """The methods that send or receive, themselves or by others that they call."""
+    """The names of methods that send or receive, themselves or by others that they call."""
     calls: dict[str, set[str]] = {}
-    for name, method in agent.methods.items():
-        calls[name] = {
-            node.attr
-            for node in ast.walk(method.node)
-            if isinstance(node, ast.Attribute) and _is_own(node.value, method.self_name)
-        }
+    for declared in (agent.declared, *agent.above):
+        for node in declared.node.body:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                method = Method(node.name, node, declared)
+                calls.setdefault(node.name, set()).update(
+                    inner.attr
+                    for inner in ast.walk(node)
+                    if isinstance(inner, ast.Attribute) and _is_own(inner.value, method.self_name)
+                )
     found = {name for name, called in calls.items() if called & VERBS}
     grew = True
     while grew:

@@ -6,34 +6,20 @@ import ast
 from typing import TYPE_CHECKING
 
 from accord.agents.check.declarations import VERBS
+from accord.agents.check.escapes import escapes
 from accord.agents.check.graph import Bind, Help, Receive, Risk, Rounds, Send, Test, Unseen
+from accord.agents.check.own_calls import own_call
 
 if TYPE_CHECKING:
     from accord.agents.check.building import Around
     from accord.agents.check.declarations import AgentClass, Method
     from accord.agents.check.graph import Node, Operation, Throws
 
-__all__ = ["Expressions", "is_verb", "own_call"]
+__all__ = ["Expressions"]
 
 _TRANSPARENT = frozenset({"wait_for", "shield"})
 _QUIET = (ast.Constant, ast.Name, ast.Lambda)
 _Comprehension = ast.ListComp | ast.SetComp | ast.DictComp
-
-
-def own_call(expression: ast.AST, self_name: str | None) -> str | None:
-    """The name of the method in `self.name(…)` or `super().name(…)`."""
-    if not isinstance(expression, ast.Call) or not isinstance(expression.func, ast.Attribute):
-        return None
-    base = expression.func.value
-    if isinstance(base, ast.Name) and base.id == self_name is not None:
-        return expression.func.attr
-    is_super = isinstance(base, ast.Call) and isinstance(base.func, ast.Name) and base.func.id == "super"
-    return expression.func.attr if is_super else None
-
-
-def is_verb(expression: ast.AST, self_name: str | None) -> bool:
-    """Whether it is `self.send(…)`, `self.reply(…)` or `self.receive(…)`."""
-    return own_call(expression, self_name) in VERBS
 
 
 class Expressions:
@@ -44,6 +30,8 @@ class Expressions:
         self.me = method.self_name
         self.effectful = effectful
         self.agent = agent
+        self.hidden = {id(tree): why for tree, why in escapes(method, effectful)}
+        """Where the agent gets out of sight, and why."""
         self._speaking: dict[int, bool] = {}
 
     def node(self, operation: Operation, tree: ast.AST | None, next_: list[Node], throws: Throws) -> Node:
@@ -72,6 +60,7 @@ class Expressions:
         known = self._speaking.get(id(expression))
         if known is None:
             known = isinstance(expression, ast.NamedExpr) or self.is_effectful(expression)
+            known = known or id(expression) in self.hidden
             if not known and not isinstance(expression, ast.Lambda):
                 known = any(self.is_speaking(inner) for inner in ast.iter_child_nodes(expression))
             self._speaking[id(expression)] = known
@@ -81,6 +70,8 @@ class Expressions:
         """The nodes of an expression, in front of `then`."""
         if not self.is_speaking(expression):
             return self.risk(expression, then, around)
+        if id(expression) in self.hidden:
+            return self.node(Unseen(self.hidden[id(expression)]), expression, [then], around.throws)
         make = getattr(self, f"in_{type(expression).__name__}", None)
         if make is not None:
             made: Node = make(expression, then, around)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from accord.agents.check.declarations import VERBS, returned_label
-from accord.agents.check.expressions import own_call
 from accord.agents.check.messages import annotation_of, label_of, labels_in
 from accord.agents.check.modules import Class, Function, Value
 from accord.agents.check.names import Outside
+from accord.agents.check.own_calls import own_call
 from accord.agents.check.worlds import RESULT, Known, fact
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Knowledge:
         if isinstance(expression, ast.Name):
             return self.name(expression, world)
         if isinstance(expression, ast.NamedExpr):
-            return self.value(expression.value, world)
+            return world.knows(expression.target.id)  # it is bound by now
         if isinstance(expression, ast.Await):
             return self.awaited(expression.value, world)
         if isinstance(expression, ast.Call):

@@ -135,7 +135,8 @@ def lint(files: Files, contracts: Mapping[InFile, Source | str], beside: Iterabl
     followed: set[tuple[object, str]] = {script.identity for mine in scripts.values() for script in mine}
     findings += known.findings
     findings += _of_contracts(known, declared, followed)
-    findings = list(dict.fromkeys(findings))
+    once = {(finding.code, finding.source.name, finding.span): finding for finding in reversed(findings)}
+    findings = list(reversed(once.values()))
     order = {module.source.name: number for number, module in enumerate(files.checked)}
     left, ignored = apply_ignores(findings, files.checked)
     left.sort(key=lambda d: (order.get(d.source.name, len(order)), d.source.name, d.span.start, d.code))

@@ -103,7 +103,7 @@ def _let_go(found: Study, method: Method, exit_: Exit, path: tuple[Step, ...], r
     """A strand has ended: its conversations rest, unless they wait for this agent."""
     if exit_.kind == "fail":
         return  # the agent has crashed, and its partners are told
-    for conversation in exit_.world.conversations():
+    for conversation, _ in exit_.world.conversations():
         if conversation.state == GONE:
             continue
         script = found.scripts[conversation.part]

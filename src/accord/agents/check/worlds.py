@@ -45,10 +45,10 @@ class World(NamedTuple):
     others: tuple[tuple[Conversation, int], ...] = ()
     names: tuple[tuple[str, Known], ...] = ()
 
-    def conversations(self) -> list[Conversation]:
-        """All of them, those that are equal once."""
-        mine = [] if self.last is None or self.last.state == GONE else [self.last]
-        return [*mine, *(conversation for conversation, _ in self.others)]
+    def conversations(self) -> list[tuple[Conversation, bool]]:
+        """All of them, and whether it is the last one; others that are equal once."""
+        mine = [] if self.last is None or self.last.state == GONE else [(self.last, True)]
+        return [*mine, *((conversation, False) for conversation, _ in self.others)]
 
     def knows(self, name: str) -> Known | None:
         """What is known of a name."""

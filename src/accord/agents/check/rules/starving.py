@@ -18,7 +18,7 @@ __all__ = ["starving"]
 def starving(trap: Trap, scripts: Sequence[Script]) -> Iterator[Misstep]:
     """Whoever still has something to do with this role, and hears nothing of it in the loop."""
     for part, script in enumerate(scripts):
-        states = {c.state for world in trap.worlds for c in world.conversations() if c.part == part}
+        states = {c.state for world in trap.worlds for c, _ in world.conversations() if c.part == part}
         states = {state for state in states if not script.is_over(state)}
         waiting = sorted({partner for state in states for partner in script.partners_ahead(state)})
         heard = {partner for number, partner in trap.partners if number == part}
