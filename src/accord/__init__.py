@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         ToolResult,
     )
     from accord.language import parse
-    from accord.ledger import FileSink, Ledger, MemorySink, RecordedMonitor
+    from accord.ledger import FileSink, Ledger, MemorySink, RecordedMonitor, RecordedSession
     from accord.limits import Limits
     from accord.machine.contract import Contract
     from accord.monitor import (
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         Verdict,
         Violation,
     )
+    from accord.session import Conversations, Session
     from accord.stores import (
         MemoryStore,
         PostgresStore,
@@ -75,6 +76,7 @@ _HOME = {
     "Blocked": "accord.monitor",
     "Contract": "accord.machine.contract",
     "ContractError": "accord.errors",
+    "Conversations": "accord.session",
     "CorruptSessionError": "accord.errors",
     "Decision": "accord.integrations",
     "FileSink": "accord.ledger",
@@ -93,9 +95,11 @@ _HOME = {
     "PostgresStore": "accord.stores",
     "ProtocolViolationError": "accord.errors",
     "RecordedMonitor": "accord.ledger",
+    "RecordedSession": "accord.ledger",
     "RedisStore": "accord.stores",
     "Review": "accord.integrations",
     "SQLiteStore": "accord.stores",
+    "Session": "accord.session",
     "Store": "accord.stores",
     "StoreError": "accord.errors",
     "StoredSession": "accord.stores",
@@ -131,6 +135,7 @@ __all__ = [
     "Blocked",
     "Contract",
     "ContractError",
+    "Conversations",
     "CorruptSessionError",
     "Decision",
     "FileSink",
@@ -149,9 +154,11 @@ __all__ = [
     "PostgresStore",
     "ProtocolViolationError",
     "RecordedMonitor",
+    "RecordedSession",
     "RedisStore",
     "Review",
     "SQLiteStore",
+    "Session",
     "Store",
     "StoreError",
     "StoredSession",

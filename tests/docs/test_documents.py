@@ -16,8 +16,10 @@ from pathlib import Path
 import pytest
 
 import accord
+from accord.diagnostics import Source
 from accord.diagnostics.codes import CODES
 from accord.limits import Limits
+from accord.sources.mapping_files import read_mapping
 from accord.templates import templates
 
 ROOT = Path(__file__).parents[2]
@@ -50,9 +52,13 @@ def test_contracts_compile(page):
             accord.compile(text)
 
 
-def test_trace_configurations_load():
-    blocks = [text for page in PAGES for language, text in BLOCK.findall(page.read_text()) if language == "yaml"]
-    assert len([accord.load_trace_config(text) for text in blocks]) >= 2
+def test_configurations_and_mappings_load():
+    blocks = {
+        page.name: [text for language, text in BLOCK.findall(page.read_text()) if language == "yaml"] for page in PAGES
+    }
+    mappings = [read_mapping(Source(text)) for text in blocks.pop("sources.md")]
+    assert len(mappings) >= 1
+    assert len([accord.load_trace_config(text) for texts in blocks.values() for text in texts]) >= 2
 
 
 def test_every_limit_is_documented_with_its_default():
@@ -66,8 +72,10 @@ def error_page() -> str:
     parts = ["# Error codes\n\nMade from the table behind `accord explain CODE`.\n"]
     for code in CODES.values():
         parts.append(f"## {code.code}: {code.title}\n\n{code.explanation}\n")
-        if code.wrong and len(code.wrong) < 200:
-            parts.append(f"Wrong:\n\n```text\n{code.wrong}\n```\n\nRight:\n\n```text\n{code.right}\n```\n")
+        language = "python" if code.is_python else "text"
+        if code.wrong and (len(code.wrong) < 200 or code.is_python):
+            wrong, right = code.wrong.rstrip("\n"), code.right.rstrip("\n")
+            parts.append(f"Wrong:\n\n```{language}\n{wrong}\n```\n\nRight:\n\n```{language}\n{right}\n```\n")
     return "\n".join(parts)
 
 

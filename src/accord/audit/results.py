@@ -21,7 +21,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["CHUNK", "FORMAT", "Chunk", "Chunks", "read_result", "read_tally", "verdicts_of", "write_line"]
+__all__ = [
+    "CHUNK",
+    "FORMAT",
+    "Chunk",
+    "Chunks",
+    "letter_of",
+    "letters",
+    "read_result",
+    "read_tally",
+    "verdicts_of",
+    "write_line",
+]
 
 FORMAT = 1
 """Raised when lines change their meaning, so that results which were kept are not used."""
@@ -30,7 +41,8 @@ CHUNK = 5_000
 """Runs in a chunk."""
 
 _LETTERS: dict[Status, str] = {"conforming": "c", "violating": "v", "incomplete": "i", "unrecognised": "u"}
-_STATUS_OF: dict[str, Status] = {letter: status for status, letter in _LETTERS.items()}
+letters: dict[str, Status] = {letter: status for status, letter in _LETTERS.items()}
+"""What the letters of a chunk mean."""
 
 
 class Chunk(msgspec.Struct, tag="chunk"):
@@ -130,7 +142,7 @@ def verdicts_of(chunk: Chunk, file: str) -> Iterator[Verdict]:
         yield Verdict(
             run,
             file,
-            _STATUS_OF[chunk.status[row]],
+            letters[chunk.status[row]],
             breach,
             chunk.line[row] if chunk.line else None,
             chunk.events[row],

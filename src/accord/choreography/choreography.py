@@ -14,9 +14,9 @@ from accord.choreography.compiler import compile_global
 from accord.choreography.implementability import doubts_of, shared_channel
 from accord.choreography.refusals import not_decided, refused, stuck
 from accord.choreography.running import find_stuck
-from accord.choreography.views import machine_of, view_of
+from accord.choreography.views import machine_of, parts_of, view_of
 from accord.choreography.witnesses import witness_of
-from accord.choreography.writing import local_protocol
+from accord.choreography.writing import local_protocol, stops_of
 from accord.diagnostics import did_you_mean
 from accord.errors import ContractError, UsageError
 from accord.language.global_firsts import Shapes
@@ -31,9 +31,13 @@ if TYPE_CHECKING:
     from accord.language.global_tree import GlobalProtocol
     from accord.language.tree import Protocol
     from accord.limits import Limits
-    from accord.machine.tables import Machine
+    from accord.machine.tables import Machine, Stop
 
 __all__ = ["Choreography", "compile_choreography", "findings_in", "project"]
+
+
+# Where to get stuck is shown for protocols that are refused anyway; nobody wants to wait for it.
+_MOST_CONFIGURATIONS = 2_000
 
 
 class Choreography:
@@ -58,7 +62,7 @@ class Choreography:
 
     def role(self, name: str) -> str:
         """The role of that name; `UsageError` if there is none."""
-        if name in self.machines:
+        if isinstance(name, str) and name in self.machines:
             return name
         listed = ", ".join(f"`{role}`" for role in self.roles)
         meant = did_you_mean(name, self.roles) if isinstance(name, str) else None
@@ -67,12 +71,17 @@ class Choreography:
 
     def project(self, role: str) -> Protocol:
         """The role's own protocol, as a tree that prints and compiles."""
-        return local_protocol(self.machines[self.role(role)])
+        machine = self.machines[self.role(role)]
+        return local_protocol(machine, parts_of(self.machine, role) if self.machine.has_parts else None)
 
     @cached_property
-    def declarations(self) -> Mapping[str, Declaration]:
-        """For each role its own protocol, named after it."""
-        return {role: Declaration(role, self.project(role)) for role in self.roles}
+    def stops(self) -> Mapping[str, tuple[Stop, ...]]:
+        """For each role and each state of its machine, whether it may stop there.
+
+        Where a role's protocol has no end that it can reach, it may pause where its loop begins again: in every state
+        that is met again on the way from it.
+        """
+        return {role: stops_of(machine) for role, machine in self.machines.items()}
 
     def __repr__(self) -> str:
         return f"<Choreography {self.name} of {', '.join(self.roles)}>"
@@ -84,9 +93,13 @@ def compile_choreography(contract: Contract, protocol: str | None = None) -> Cho
     Raises `ContractError` if its roles could not follow it.
     """
     found = _find(contract.document, protocol)
+    known = contract.kept.get(("choreography", found.name))
+    if isinstance(known, Choreography):
+        return known
     choreography, findings = _compile(found, contract.document, Shapes(contract.document.globals), contract.limits)
     if choreography is None:
         raise ContractError(findings)
+    contract.kept["choreography", found.name] = choreography
     return choreography
 
 
@@ -139,7 +152,7 @@ def _compile(
             findings.append(refused(doubt, witness, machine, protocol, document.source))
     if channel is None and not findings:
         return Choreography(machine, machines), ()
-    ending = find_stuck(machines, limits.search)
+    ending = find_stuck(machines, min(limits.search, _MOST_CONFIGURATIONS))
     if ending is not None:
         findings.append(stuck(ending, protocol, document.source))
     elif channel is not None:
@@ -149,8 +162,13 @@ def _compile(
 
 
 def project(contract: Contract, role: str, protocol: str | None = None) -> Contract:
-    """One role's own contract: its projection, with the rules of the whole."""
+    """One role's own contract: its projection, and those rules of the whole that are about nothing but its messages.
+
+    A rule that names a message the role never sees is for whoever watches all roles: the role could not keep it.
+    """
     choreography = compile_choreography(contract, protocol)
     body = choreography.project(role)
-    document = Document((Declaration(role, body), *contract.document.rules))
-    return compile_contract(document, limits=contract.limits)
+    labels = choreography.machines[role].labels
+    book = contract.rules.machines
+    rules = [machine.rule for machine in book if {label for _, label in machine.watched} <= labels]
+    return compile_contract(Document((Declaration(role, body), *rules)), limits=contract.limits)

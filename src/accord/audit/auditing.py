@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 from accord.audit.cache import Cache
 from accord.audit.local import cores, run_local
@@ -100,8 +100,14 @@ class Audit:
                 raise InternalError(f"the result of {task.name} has gone from {self.cache.folder}")
             add_to(self.tally, of_file(tally, task.name))
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def close(self) -> None:
-        """Forget what was kept for this audit alone."""
+        """Forget what was kept for this audit alone; what it says is gone with it."""
         self.plan.forget()
         if self.folder is not None:
             self.folder.cleanup()
@@ -109,7 +115,7 @@ class Audit:
             self.cache.tidy()
 
 
-def audit(
+def audit(  # noqa: PLR0913 - each is a choice of its own
     contract: Contract | Path,
     paths: Iterable[str],
     *,
@@ -144,7 +150,11 @@ def audit(
     folder = tempfile.TemporaryDirectory(prefix="accord-audit-") if cache is None else None
     kept = Cache(Path(folder.name) if folder is not None else cache or Path())
     found = Audit(job, plan, kept, engine, jobs or cores(), folder=folder)
-    tell = watch(plan) if watch is not None else None
+    tell: Callable[[Done], None] | None = None
+
+    def begun() -> None:
+        nonlocal tell
+        tell = watch(plan) if watch is not None else None
 
     def told(done: Done) -> None:
         found.done[done.number] = done
@@ -152,26 +162,33 @@ def audit(
             tell(done)
 
     begin = perf_counter()
-    with suppress(KeyboardInterrupt):
-        _work(found, told, address)
-    found.seconds = perf_counter() - begin
-    found.merge()
+    try:
+        with suppress(KeyboardInterrupt):
+            _work(found, begun, told, address)
+        found.seconds = perf_counter() - begin
+        found.merge()
+    except BaseException:
+        found.close()
+        raise
     return found
 
 
-def _work(found: Audit, told: Callable[[Done], None], address: str | None) -> None:
+def _work(found: Audit, begun: Callable[[], None], told: Callable[[Done], None], address: str | None) -> None:
     job, tasks, cache = found.job, found.plan.files, found.cache
+    identity = None if found.folder is not None else job.identity()
     if found.engine == "local":
         if address is not None:
             raise UsageError("an address is for the engines `ray` and `spark`")
-        run_local(job, job.identity(), tasks, cache, found.jobs, told)
-    elif found.engine == "ray":
+        run_local(job, identity, tasks, cache, found.jobs, begun, told)
+        return
+    begun()
+    if found.engine == "ray":
         from accord.audit.ray import run_ray  # noqa: PLC0415 - the extra `ray`
 
-        run_ray(job, tasks, cache, address, told)
+        run_ray(job, identity, tasks, cache, address, told)
     elif found.engine == "spark":
         from accord.audit.spark import run_spark  # noqa: PLC0415 - the extra `spark`
 
-        run_spark(job, tasks, cache, address, told)
+        run_spark(job, identity, tasks, cache, address, told)
     else:
         raise UsageError(f"an engine is one of {', '.join(f'`{name}`' for name in ENGINES)}, got {found.engine!r}")
