@@ -16,6 +16,7 @@ from bench.slices import LIVE
 from bench.traces import SIZES as TRACED
 
 if TYPE_CHECKING:
+    from bench.audit import AuditCosts
     from bench.choreography import ChoreographyCosts
     from bench.guard import GuardCosts
     from bench.langchain import LangChainCosts
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from bench.stores import StoreCosts
     from bench.traces import TraceCosts
 
-__all__ = ["Bar", "judge", "judge_stores", "judge_traces"]
+__all__ = ["Bar", "judge", "judge_audit", "judge_stores", "judge_traces"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,7 @@ def judge(results: Results) -> list[Bar]:
         *_langchain(results.langchain),
         *judge_stores(results.stores),
         *judge_traces(results.traces),
+        *judge_audit(results.audit),
     ]
 
 
@@ -125,6 +127,34 @@ def judge_traces(costs: TraceCosts) -> list[Bar]:
     shown = f"not measured: {peak}" if isinstance(peak, str) else f"{peak / 1e6:.0f} MB"
     promise = f"validating {TRACED[-1]:,} events takes less than 100 MB"
     return [*bars, Bar(promise, shown, not isinstance(peak, str) and peak < 100e6)]
+
+
+def judge_audit(costs: AuditCosts) -> list[Bar]:
+    """The bars of audits; what could not be measured misses them."""
+    rate, cores, growth = costs.labelled_rate, costs.two_cores, costs.growth
+    share = costs.chat_share
+    return [
+        Bar(
+            "an audit of chats takes at most 1.3 x as long as `orjson.loads` of the bytes",
+            f"{share:.2f} x",
+            share <= 1.3,
+        ),
+        Bar(
+            "labelled Parquet is audited at 20 million events a second or more",
+            "not measured" if rate is None else f"{rate / 1e6:.1f} million",
+            rate is not None and rate >= 20e6,
+        ),
+        Bar(
+            "two cores are at least 1.7 x as fast as one",
+            "not measured" if cores is None else f"{cores:.2f} x",
+            cores is not None and cores >= 1.7,
+        ),
+        Bar(
+            "ten times as many runs take at most 1.1 x the memory",
+            "not measured" if growth is None else f"{growth:.2f} x",
+            growth is not None and growth <= 1.1,
+        ),
+    ]
 
 
 def _rules(results: Results) -> list[Bar]:

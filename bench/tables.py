@@ -22,6 +22,7 @@ from bench.stores import LONG, SHORT
 from bench.traces import SIZES as TRACED
 
 if TYPE_CHECKING:
+    from bench.audit import AuditCosts
     from bench.bars import Bar
     from bench.choreography import ChoreographyCosts
     from bench.compiling import Compiling
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from bench.stores import StoreCosts
     from bench.traces import TraceCosts
 
-__all__ = ["Table", "bars_table", "stores_table", "tables", "traces_table"]
+__all__ = ["Table", "audit_table", "bars_table", "stores_table", "tables", "traces_table"]
 
 _ABSENT = "-"
 
@@ -69,6 +70,7 @@ def tables(results: Results, bars: list[Bar]) -> list[Table]:
         langchain_table(results.langchain),
         stores_table(results.stores),
         traces_table(results.traces),
+        audit_table(results.audit),
         _importing(results),
         bars_table(bars),
     ]
@@ -336,6 +338,28 @@ def traces_table(traces: TraceCosts) -> Table:
             for size in TRACED
         ),
         f"{traces.event_bytes:.0f} bytes an event. Fingerprints: {prints}. Peak memory: {peak}.",
+    )
+
+
+def audit_table(audit: AuditCosts) -> Table:
+    """What audits cost."""
+    rate, cores = audit.labelled_rate, audit.two_cores
+    peaks = "; ".join(f"{runs:,} runs {peak / 1e6:.0f} MB" for runs, peak in sorted(audit.peaks.items()))
+    speed = audit.chat_megabytes / audit.chat_seconds
+    return Table(
+        "Audits, on one core unless it says otherwise",
+        ("", "", ""),
+        (
+            ("chats, against orjson.loads", _times(audit.chat_share), f"{speed:.0f} MB/s"),
+            ("the same, and results are kept", _times(audit.kept_share), ""),
+            (
+                "labelled Parquet",
+                _ABSENT if rate is None else f"{rate / 1e6:.1f} M events/s",
+                f"{audit.labelled_events:,} events",
+            ),
+            ("two cores", _ABSENT if cores is None else _times(cores), "as fast as one"),
+        ),
+        f"Peak memory: {peaks or 'not measured'}.",
     )
 
 

@@ -55,6 +55,25 @@ def test_ctrl_c_tells_what_there_is(files):
     assert json.loads(out)["run_info"]["files_from_cache"] == 4
 
 
+def test_ctrl_c_ends_the_workers_too(files):
+    contract, runs, cache = files
+    for number in range(4):
+        write_tau(runs / f"{number}.json", [FINE, HASTY] * 3_000)  # enough for processes of their own
+    pipe = runs / "z.json"
+    os.mkfifo(pipe)
+    process = start(contract, [*sorted(runs.glob("[0-9].json")), pipe], cache, "--jobs", "2", "--json")
+    writer = os.open(pipe, os.O_WRONLY)
+    try:
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)  # which waits for all who hold the other end
+    finally:
+        os.close(writer)
+    assert process.returncode == 130, err
+    report = json.loads(out)
+    assert not report["complete"]
+    assert report["files"]["judged"] < 5
+
+
 def test_a_killed_audit_leaves_only_whole_results(files):
     contract, runs, cache = files
     pipe = runs / "z.json"

@@ -33,6 +33,8 @@ SUPPORT = "../../examples/support/support.accord"
 TICKET = """'@0 ?Opened {"ticket_id": "t-1"} @600 !AskRefund {"ticket_id": "t-1", "amount": 40}'"""
 
 TRACES = "../../examples/traces"
+
+PAYMENTS = "../../examples/recorded_payments"
 CONFIRM = "../../examples/confirm_before_mutate"
 BOOKING = "../../examples/booking/booking.accord"
 
@@ -41,6 +43,7 @@ TRAVEL = "../../examples/travel_team/travel.accord"
 AT = f"--at {BEGAN + HOUR}"
 
 CASES = {
+    "audit": f"audit {PAYMENTS}/payments.accord {PAYMENTS}/runs.jsonl --by model --no-cache",
     "check": "check contracts",
     "check_json": "check contracts/many_errors.accord --format json",
     "check_sarif": "check contracts/many_errors.accord --format sarif",

@@ -150,7 +150,11 @@ def audit(  # noqa: PLR0913 - each is a choice of its own
     folder = tempfile.TemporaryDirectory(prefix="accord-audit-") if cache is None else None
     kept = Cache(Path(folder.name) if folder is not None else cache or Path())
     found = Audit(job, plan, kept, engine, jobs or cores(), folder=folder)
-    tell = watch(plan) if watch is not None else None
+    tell: Callable[[Done], None] | None = None
+
+    def begun() -> None:
+        nonlocal tell
+        tell = watch(plan) if watch is not None else None
 
     def told(done: Done) -> None:
         found.done[done.number] = done
@@ -160,7 +164,7 @@ def audit(  # noqa: PLR0913 - each is a choice of its own
     begin = perf_counter()
     try:
         with suppress(KeyboardInterrupt):
-            _work(found, told, address)
+            _work(found, begun, told, address)
         found.seconds = perf_counter() - begin
         found.merge()
     except BaseException:
@@ -169,14 +173,16 @@ def audit(  # noqa: PLR0913 - each is a choice of its own
     return found
 
 
-def _work(found: Audit, told: Callable[[Done], None], address: str | None) -> None:
+def _work(found: Audit, begun: Callable[[], None], told: Callable[[Done], None], address: str | None) -> None:
     job, tasks, cache = found.job, found.plan.files, found.cache
     identity = None if found.folder is not None else job.identity()
     if found.engine == "local":
         if address is not None:
             raise UsageError("an address is for the engines `ray` and `spark`")
-        run_local(job, identity, tasks, cache, found.jobs, told)
-    elif found.engine == "ray":
+        run_local(job, identity, tasks, cache, found.jobs, begun, told)
+        return
+    begun()
+    if found.engine == "ray":
         from accord.audit.ray import run_ray  # noqa: PLC0415 - the extra `ray`
 
         run_ray(job, identity, tasks, cache, address, told)

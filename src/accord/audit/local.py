@@ -10,6 +10,8 @@ import multiprocessing
 import os
 import pickle
 import signal
+import sys
+import threading
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from functools import cache
@@ -103,22 +105,42 @@ def _work(job: bytes, identity: str | None, folder: Path, tasks: list[FileTask])
     return list(run_here(unpacked(job), identity, tasks, Cache(folder)))
 
 
+def _may_fork() -> bool:
+    """Whether this process has no threads, as far as can be told. To fork is quicker than to begin anew."""
+    return (
+        sys.platform == "linux"
+        and threading.active_count() == 1
+        and not {"pyarrow", "ray", "pyspark"} & set(sys.modules)
+    )
+
+
 def run_local(
-    job: Job, identity: str | None, tasks: Sequence[FileTask], kept: Cache, jobs: int, told: Callable[[Done], None]
+    job: Job,
+    identity: str | None,
+    tasks: Sequence[FileTask],
+    kept: Cache,
+    jobs: int,
+    begun: Callable[[], None],
+    told: Callable[[Done], None],
 ) -> None:
-    """Judge files in as many processes as there are jobs; `told` is told of each file that is finished."""
+    """Judge files in as many processes as there are jobs.
+
+    `begun` is called when they work, and `told` for each file that is finished. Whoever wants threads for that has them
+    made then.
+    """
     groups = batches(tasks, jobs)
     if jobs == 1 or len(groups) == 1 or sum(task.size for task in tasks) < _SMALL:
+        begun()
         for done in run_here(job, identity, tasks, kept):
             told(done)
         return
-    # Not by forking: whoever calls us may have threads.
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("fork" if _may_fork() else "spawn")
     pool = ProcessPoolExecutor(min(jobs, len(groups)), context, ignore_interrupts)
     packed = pickle.dumps(job)
     waiting: set[Future[list[Done]]] = {pool.submit(_work, packed, identity, kept.folder, group) for group in groups}
     processes = list(pool._processes.values())  # noqa: SLF001 - nothing else ends a worker that is in the middle of a file
     try:
+        begun()
         while waiting:
             finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
             for future in finished:

@@ -115,6 +115,7 @@ def summary_of(report: Report) -> dict[str, Any]:
         "contract": {
             "name": audit.job.contract.document.source.name,
             "protocol": audit.job.protocol,
+            "has_protocol": bool(audit.job.contract.machines),
             "digest": audit.job.contract.digest,
         },
         "complete": not audit.unfinished,

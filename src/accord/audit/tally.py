@@ -32,7 +32,11 @@ class Example(msgspec.Struct, frozen=True):
     @property
     def rank(self) -> tuple[int, int]:
         """Shorter is better."""
-        return self.breach.position, self.breach.index or 0
+        return _rank(self.breach)
+
+
+def _rank(breach: Breach) -> tuple[int, int]:
+    return breach.position, breach.index or 0
 
 
 class Group(msgspec.Struct):
@@ -87,6 +91,11 @@ def count(counts: dict[str, int], name: str, number: int = 1, most: int = _MOST_
 def note(groups: list[Group], known: dict[tuple[str, str], Group], run: str, breach: Breach, runs: int = 1) -> None:
     """Count what was refused first in a run, or in several alike; `known` finds the groups by clause and state."""
     what = breach.what
+    group = known.get((what.clause, what.state))
+    if group is not None and what.arrived in group.arrived and _rank(breach) >= group.example.rank:
+        group.runs += runs
+        group.arrived[what.arrived] += runs
+        return
     _add_group(groups, known, Group(what.clause, what.state, runs, {what.arrived: runs}, Example("", run, breach)))
 
 

@@ -100,7 +100,8 @@ def _judge_by_table(job: Job, path: str, stream: BinaryIO) -> bool:
     if not is_for_table(job.contract):
         return False
     try:
-        _judge_all(TableJudge(job.contract, job.protocol), _runs(job, path), stream)
+        runs = _runs(job, path, outputs=job.contract.labeller.reads_outputs)
+        _judge_all(TableJudge(job.contract, job.protocol), runs, stream)
     except TooManyRowsError:
         return False
     return True
@@ -134,8 +135,9 @@ def _judge_one(judge: Judge, run: Run) -> Verdict | Broken:
         return Broken("", run.line, f"run {run.key} cannot be judged: accord failed inside ({error!r})")
 
 
-def _runs(job: Job, path: str) -> Iterator[Run | Broken]:
-    return read_runs(path, None if job.source is None else reader_named(job.source), job.limits)
+def _runs(job: Job, path: str, *, outputs: bool = True) -> Iterator[Run | Broken]:
+    reader = None if job.source is None else reader_named(job.source)
+    return read_runs(path, reader, job.limits, outputs=outputs)
 
 
 def _judge_all(judge: Judge, runs: Iterator[Run | Broken], stream: BinaryIO) -> None:

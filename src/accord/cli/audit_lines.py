@@ -39,8 +39,9 @@ def print_report(screen: Screen, report: Report) -> None:
             told = f"{outcome.passed_but_violated:,} of {_counted(outcome.passed, 'run')} that passed"
             style: Style = "error" if outcome.passed_but_violated else "good"
             screen.print(screen.paint(style, f"passed but violated: {told} ({share})"))
-    _print_findings(screen, "violations", report.violations)
-    _print_findings(screen, "ended too early", report.owed)
+    stands = bool(report.audit.job.contract.machines)
+    _print_findings(screen, "violations", report.violations, in_state=stands)
+    _print_findings(screen, "ended too early", report.owed, in_state=stands)
     _print_blocked(screen, report)
     _print_vacuous(screen, report)
     _print_rest(screen, report)
@@ -70,7 +71,8 @@ def _print_totals(screen: Screen, report: Report) -> None:
     screen.print(screen.paint("faint", f"  {messages}, {_counted(tally.events, 'event')} that the contract looks at"))
     if audit.unfinished:
         left = _counted(audit.unfinished, "file")
-        screen.print(screen.paint("warning", f"  stopped: {left} not judged; start it again to go on from here"))
+        again = "" if audit.folder is not None else "; start it again to go on from here"
+        screen.print(screen.paint("warning", f"  stopped: {left} not judged{again}"))
 
 
 def _print_table(screen: Screen, key: str, rows: Sequence[Row]) -> None:
@@ -94,7 +96,7 @@ def _name(value: str) -> str:
     return (f"…{shown[1 - _CELL :]}" if len(value) > _CELL or len(shown) > _CELL else shown) or "(none)"
 
 
-def _print_findings(screen: Screen, title: str, findings: Sequence[Finding]) -> None:
+def _print_findings(screen: Screen, title: str, findings: Sequence[Finding], *, in_state: bool) -> None:
     if not findings:
         return
     screen.print()
@@ -103,10 +105,11 @@ def _print_findings(screen: Screen, title: str, findings: Sequence[Finding]) -> 
         group, example = finding.group, finding.group.example
         arrived = _names(group.arrived)
         runs = screen.paint("error", f"{_counted(group.runs, 'run'):>10}")
-        screen.print(f"{runs}  {clip(group.clause, _TEXT)} in state {clip(group.state, 40)}: {arrived}")
+        where = f" in state {clip(group.state, 40)}" if in_state else ""
+        screen.print(f"{runs}  {clip(group.clause, _TEXT)}{where}: {arrived}")
         index = example.breach.index
-        where = "its end" if index is None else f"message {index}"
-        shortest = f"shortest: run {clip(example.run)} of {visible(example.file)}, {where}"
+        place = "its end" if index is None else f"message {index}"
+        shortest = f"shortest: run {clip(example.run)} of {visible(example.file)}, {place}"
         screen.print(screen.paint("faint", f"{'':>12}{shortest}"))
         screen.print(screen.prose(visible(example.breach.what.sentence), f"{'':>12}"))
         for line in finding.lines:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from accord.canonical import digest
 from accord.diagnostics import Diagnostic, Source, Span, did_you_mean
@@ -37,11 +37,26 @@ if TYPE_CHECKING:
     from accord.canonical import Json
     from accord.language.tree import Declaration
 
-__all__ = ["Contract", "compile_contract", "compile_document", "decode_source", "load_contract", "read_source"]
+__all__ = [
+    "Contract",
+    "NamedProtocol",
+    "compile_contract",
+    "compile_document",
+    "decode_source",
+    "load_contract",
+    "read_source",
+]
 
 
 # What nobody writes as a contract and everybody writes as the name of a file.
 _FILE_NAME = re.compile(r"[^\s!?]+\.(accord|json)")
+
+
+class NamedProtocol(NamedTuple):
+    """One protocol of a contract: `contract["Name"]`."""
+
+    contract: Contract
+    name: str
 
 
 class Contract:
@@ -120,6 +135,14 @@ class Contract:
         declared = [*self.machines, *(protocol.name for protocol in self.document.globals)]
         names = ", ".join(name or "(bare)" for name in declared) or f"of {len(self.rules.machines)} rules"
         return f"<Contract {names} from {self.document.source.name}>"
+
+    def __getitem__(self, name: str) -> NamedProtocol:
+        """One of its protocols, for whoever takes one; `KeyError` if it declares none of that name."""
+        names = [*self.machines, *(protocol.name for protocol in self.document.globals)]
+        if name not in names:
+            listed = ", ".join(str(known) for known in names)
+            raise KeyError(f"the contract declares no protocol {name!r}; it declares {listed}")
+        return NamedProtocol(self, name)
 
     def to_json(self) -> dict[str, Json]:
         """The contract as JSON values, without loss except for places and comments."""

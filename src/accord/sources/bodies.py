@@ -34,8 +34,6 @@ def as_value(body: Body) -> object:
 
 def as_text(body: Body) -> str:
     """A body as text: a string as it is, the texts of a list of parts in lines, anything else as JSON."""
-    if isinstance(body, str):
-        return body
     if isinstance(body, msgspec.Raw):
         try:
             return _decode_text(body)  # nearly always

@@ -61,7 +61,8 @@ class Message(msgspec.Struct, gc=False):
     @property
     def text(self) -> str:
         """What was said, or the body as text."""
-        return as_text(self.body)
+        body = self.body
+        return body if type(body) is str else as_text(body)
 
     @property
     def payload(self) -> dict[str, object]:

@@ -36,11 +36,20 @@ class Record(NamedTuple, Generic[T]):
 
 
 class Shape(Generic[T]):
-    """How the records of a format are decoded."""
+    """How the records of a format are decoded: as one kind of struct, or where they do not fit it, as another."""
 
-    def __init__(self, kind: type[T]) -> None:
-        self._one: msgspec.json.Decoder[T] = msgspec.json.Decoder(kind)
+    def __init__(self, kind: type[T], otherwise: type[T] | None = None) -> None:
+        self._quick: msgspec.json.Decoder[T] = msgspec.json.Decoder(kind)
         self._many: msgspec.json.Decoder[list[T]] = msgspec.json.Decoder(list[kind])  # type: ignore[valid-type] # a type
+        self._slow: msgspec.json.Decoder[T] | None = None if otherwise is None else msgspec.json.Decoder(otherwise)
+
+    def _one(self, data: bytes | msgspec.Raw) -> T:
+        try:
+            return self._quick.decode(data)
+        except msgspec.ValidationError:
+            if self._slow is None:
+                raise
+        return self._slow.decode(data)
 
     def records(self, stream: BinaryIO, file: str) -> Iterator[Record[T] | Broken]:
         """All records of a stream."""
@@ -56,14 +65,14 @@ class Shape(Generic[T]):
             return
         for place, (number, line) in enumerate(chain([first], lines)):
             try:
-                yield Record(self._one.decode(line), number, place)
+                yield Record(self._one(line), number, place)
             except _UNREADABLE as error:
                 yield Broken(file, number, why_broken(error))
 
     def _document(self, data: bytes, file: str) -> Iterator[Record[T] | Broken]:
         is_array = data.lstrip()[:1] == b"["
         try:
-            many = self._many.decode(data) if is_array else [self._one.decode(data)]
+            many = self._many.decode(data) if is_array else [self._one(data)]
         except _UNREADABLE as error:
             if is_array:
                 yield from self._elements(data, file)
@@ -84,7 +93,7 @@ class Shape(Generic[T]):
                 yield raw
                 continue
             try:
-                yield Record(self._one.decode(raw), None, place)
+                yield Record(self._one(raw), None, place)
             except _UNREADABLE as error:
                 yield Broken(file, None, f"record {place}: {why_broken(error)}")
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from accord.sources.model import Run
-    from accord.sources.reader import Reader
+    from accord.sources.reader import Read, Reader
 
 __all__ = ["READERS", "detect", "read_runs", "reader_named"]
 
@@ -76,33 +76,38 @@ def reader_named(name: str) -> Reader:
 
 def detect(head: bytes) -> Reader | None:
     """The reader of a file that begins so."""
-    for size in _HEADS:
-        looks = sketch(head[:size])
-        for reader in READERS:
-            if reader.recognises(looks):
-                return reader
-        if len(head) <= size:
-            break
-    return None
+    looks = sketch(head)
+    return next((reader for reader in READERS if reader.recognises(looks)), None)
 
 
-def read_runs(path: str, reader: Reader | None = None, limits: Limits = DEFAULT_LIMITS) -> Iterator[Run | Broken]:
+def read_runs(
+    path: str, reader: Reader | None = None, limits: Limits = DEFAULT_LIMITS, *, outputs: bool = True
+) -> Iterator[Run | Broken]:
     """The runs of a file, and what of it cannot be read. Without a reader, the file's content tells which it is.
+
+    Without `outputs`, what tools returned may be left out: whoever does not look at it is served faster.
 
     Raises `UsageError` if the file cannot be opened.
     """
     with open_file(path, limits) as file:
         try:
             if reader is not None:
-                yield from reader.read(file, path)
+                yield from _read_by(reader, outputs=outputs)(file, path)
                 return
-            stream, head = begun(file, _HEADS[-1])
+            stream, head = begun(file, _HEADS[0])
             reader = detect(head)
+            if reader is None and len(head) == _HEADS[0]:
+                stream, head = begun(stream, _HEADS[1])
+                reader = detect(head)
             if reader is not None:
-                yield from reader.read(stream, path)
+                yield from _read_by(reader, outputs=outputs)(stream, path)
             elif head.removeprefix(BOM).strip():
                 yield Broken(path, None, "no format is recognised; say which it is, or describe it by a mapping")
         except DamagedFileError as error:
             yield Broken(path, None, str(error))
         except OSError as error:
             yield Broken(path, None, f"reading failed: {error.strerror or error}")
+
+
+def _read_by(reader: Reader, *, outputs: bool) -> Read:
+    return reader.read if outputs or reader.skim is None else reader.skim

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 
 import pytest
@@ -322,3 +323,31 @@ def test_arguments_that_are_no_object(arguments):
     payload = run.messages[0].payload
     assert set(payload) <= {"text"}
     assert (payload == {}) == (arguments in {"", None} if not isinstance(arguments, list) else False)
+
+
+# -- skimming ----------------------------------------------------------------------------------------------------------
+
+
+def skimmed(messages):
+    return [(m.kind, m.index, m.name, m.call_id, None if m.kind == "result" else m.payload) for m in messages]
+
+
+@pytest.mark.parametrize("reader", [reader for reader in READERS if reader.skim is not None], ids=lambda r: r.name)
+@pytest.mark.parametrize("named", [False, True])
+def test_skimming_leaves_out_what_tools_returned_and_nothing_else(reader, named):
+    data = SAMPLES[reader.name]
+    if named:
+        data = data.replace(b'"tool_call_id": "c1"', b'"tool_call_id": "c1", "name": "search"')
+    (read_,) = read(data)
+    (run,) = reader.skim(io.BufferedReader(io.BytesIO(data)), "file")
+    assert skimmed(run.messages) == skimmed(read_.messages)
+    assert [m.text for m in run.messages if m.kind == "result"] == ["", "", ""]
+    assert (run.key, run.metadata) == (read_.key, read_.metadata)
+
+
+@pytest.mark.parametrize("reader", [reader for reader in READERS if reader.skim is not None], ids=lambda r: r.name)
+def test_a_role_that_nobody_knows_is_passed_over(reader):
+    data = SAMPLES[reader.name].replace(b'"role": "system"', b'"role": "critic"')
+    for way in (reader.read, reader.skim):
+        (run,) = way(io.BufferedReader(io.BytesIO(data)), "file")
+        assert len(run.messages) == len(EXPECTED)

@@ -105,7 +105,7 @@ function finding(one, owed) {
   const where = violation.index === null ? "its end" : `message ${violation.index}`;
   const element = make("div", { class: "finding" },
     make("p", {}, make("b", { class: owed ? "incomplete" : "violating" }, counted(one.runs, "run")), "  ",
-      make("code", {}, one.clause), make("span", { class: "soft" }, ` in state ${one.state}: `), make("code", {}, arrived)),
+      make("code", {}, one.clause), make("span", { class: "soft" }, data.contract.has_protocol ? ` in state ${one.state}: ` : ": "), make("code", {}, arrived)),
     make("p", {}, violation.sentence),
     make("p", { class: "soft" }, "shortest: run ", make("code", {}, example.run), " of ", make("code", {}, example.file), `, ${where}`));
   if (example.messages.length) {
