@@ -47,7 +47,7 @@ def test_everything_the_roles_can_do_agrees_with_the_protocol(parts, health):
     """All moments, not some by chance, on the reference interpreter of local protocols."""
     rng = Random(7)
     protocols = moments = 0
-    while protocols < (2_000 if SOAK else 150):
+    while protocols < (2_000 if SOAK else 80):
         protocol = random_global(rng, parts=parts)
         crew = followed(protocol)
         if crew is None:
@@ -65,7 +65,7 @@ def test_everything_the_roles_can_do_agrees_with_the_protocol(parts, health):
 def test_a_projection_prints_parses_and_compiles_to_the_role_s_machine(health):
     rng = Random(11)
     written = longest = beside = 0
-    while written < (20_000 if SOAK else 1_500):
+    while written < (20_000 if SOAK else 800):
         protocol = random_global(rng, parts=rng.random() < 0.4)
         crew = followed(protocol)
         for role, tree in (crew or {}).items():
@@ -87,7 +87,7 @@ def test_a_projection_prints_parses_and_compiles_to_the_role_s_machine(health):
 
 
 def nobody_ever_doubts(monkeypatch):
-    monkeypatch.setattr(implementability, "doubts_of", lambda *_: None)
+    monkeypatch.setattr(implementability, "doubts_of", lambda *_: [])
 
 
 def sending_is_not_checked(monkeypatch):

@@ -46,8 +46,8 @@ def draw_contract(contract: Contract, format: Format = "text", protocol: str | N
         drawings.append(_whole(choreography, found, contract, format))
         drawings += [_own(choreography, role, format) for role in choreography.roles]
     if format == "json":
-        found = [json.loads(drawing) for drawing in drawings]
-        flat = [item for drawing in found for item in (drawing if isinstance(drawing, list) else [drawing])]
+        read = [json.loads(drawing) for drawing in drawings]
+        flat = [item for drawing in read for item in (drawing if isinstance(drawing, list) else [drawing])]
         return json.dumps(flat, indent=2)
     return "\n\n".join(drawings)
 

@@ -58,16 +58,14 @@ def shared_channel(machine: GlobalMachine) -> tuple[int, int] | None:
     return None
 
 
-def doubts_of(view: View, machine: GlobalMachine, most: int) -> Doubt | Literal["not decided"] | None:
-    """The first reason why the role cannot follow the protocol, or `None` if it can."""
+def doubts_of(view: View, machine: GlobalMachine, most: int) -> list[Doubt] | None:
+    """Why the role cannot follow the protocol, at most one reason for each subset; none if it can.
+
+    `None` if more than `most` places would have to be looked at, so that it is not decided.
+    """
     judge = _Judge(view, machine, most)
-    for number, subset in enumerate(view.subsets):
-        doubt = judge.subset(subset, view.edges[number])
-        if judge.available.room < 0:
-            return "not decided"
-        if doubt is not None:
-            return doubt
-    return None
+    found = [judge.subset(subset, edges) for subset, edges in zip(view.subsets, view.edges, strict=True)]
+    return None if judge.available.room < 0 else [doubt for doubt in found if doubt is not None]
 
 
 class _Judge:
