@@ -60,16 +60,12 @@ def test_the_findings_on_confirmations_are_true():
     loose, strict = (
         by_file_and_outcome(EXAMPLES / "confirm_before_mutate" / f"{name}.accord") for name in ("loose", "strict")
     )
-    for file in ("gpt-4o-airline", "claude-sonnet-4-5-airline", "gpt-oss-120b-airline"):
-        runs = sum(number for (of, _, _), number in strict.items() if of == file)
-        passed = sum(number for (of, fine, _), number in strict.items() if of == file and fine)
-        cells = [f"{of[file, True, 'violating']}, {of[file, False, 'violating']}" for of in (loose, strict)]
-        assert f"| {file} | {runs} | {passed} | {cells[0]} | {cells[1]} |" in page
-    violating = {
-        fine: sum(n for (_, f, s), n in strict.items() if f == fine and s == "violating") for fine in (True, False)
-    }
-    assert f"{violating[True]} of 139" in page
-    assert f"{violating[False]} of 161" in page
+    for file in {file for file, _, _ in strict}:
+        cells = []
+        for fine in (True, False):
+            runs = sum(number for (of, how, _), number in strict.items() if (of, how) == (file, fine))
+            cells.append(f"{runs}: {loose[file, fine, 'violating']} / {strict[file, fine, 'violating']}")
+        assert f"| {file} | {cells[0]} | {cells[1]} |" in page
 
 
 def test_the_findings_on_bookings_are_true():
@@ -84,10 +80,9 @@ def test_the_findings_on_bookings_are_true():
 def test_the_findings_on_claims_are_true():
     page = (EXAMPLES / "claims_of_success" / "README.md").read_text()
     found = by_file_and_outcome(EXAMPLES / "claims_of_success" / "claims.accord")
-    for file in {file for file, _, _ in found}:
-        runs = sum(number for (of, _, _), number in found.items() if of == file)
-        violating = found[file, True, "violating"] + found[file, False, "violating"]
-        assert f"| {file} | {runs} | {violating} |" in page
+    violating = {key: number for key, number in found.items() if key[2] == "violating"}
+    assert violating == {("gpt-oss-120b-airline", False, "violating"): 1}
+    assert f"On the {found.total()} recorded runs of tau-bench and tau2-bench one run violates it" in page
 
 
 def test_every_file_is_read(health):

@@ -132,6 +132,22 @@ def test_confirm_before_mutate():
     assert (len(passing), len(failing)) == (8, 39)
 
 
+def test_confirm_before_mutate_elsewhere():
+    found = {}
+    for name in ("loose", "strict"):
+        contract = compile(EXAMPLES / "confirm_before_mutate" / f"{name}.accord")
+        for file in manifest():
+            if file.startswith("tau2/"):
+                rewards = [run.metadata["reward"] for run in read(file)[0] if judge(contract, run) == "violating"]
+                found[name, file.removeprefix("tau2/")] = (rewards.count(1), len(rewards) - rewards.count(1))
+    assert {key: counts for key, counts in found.items() if any(counts)} == {
+        ("loose", "toolorchestra-retail.json"): (2, 1),
+        ("strict", "claude-sonnet-4-5-airline.json"): (6, 4),
+        ("strict", "gpt-oss-120b-airline.json"): (2, 16),
+        ("strict", "toolorchestra-retail.json"): (32, 6),
+    }
+
+
 def test_present_before_booking():
     contract = compile(EXAMPLES / "present_before_booking" / "booking.accord")
     found = defaultdict(Counter)

@@ -23,6 +23,7 @@ __all__ = ["Seen", "ending_lines", "heading", "message_line", "seen_objects"]
 _SAID = 44
 _WHAT = 30
 _WORD = 24
+_LONGEST = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ def seen_objects(run: Run, seen: list[Seen], counts: Counter[str]) -> Iterator[s
                 "index": message.index,
                 "kind": message.kind,
                 "name": message.name,
-                "text": clip(message.text, 400),
+                "text": message.text[:_LONGEST],
                 "outcome": one.outcome,
                 "event": one.word,
                 "line": None if one.label is None else one.label.line,
