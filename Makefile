@@ -7,7 +7,7 @@ BENCH := .venv-bench
 BENCH_READY := $(BENCH)/.ready
 WORKERS ?= 2
 
-.PHONY: demo test soak check bench docs clean servers
+.PHONY: demo test soak check bench docs clean packages
 
 demo: $(READY)
 	@$(BIN)/python examples/booking/demo.py
@@ -16,17 +16,16 @@ demo: $(READY)
 	@echo
 	@$(BIN)/accord audit examples/recorded_payments/payments.accord examples/recorded_payments/runs.jsonl --no-cache; test $$? -le 1
 
-test: $(READY) servers
+test: $(READY) packages
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
 # The long checks of `make test` at full volume.
-soak: $(READY) servers
+soak: $(READY) packages
 	ACCORD_SOAK=1 $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
-# PostgreSQL and Redis for the tests of stores, Java and a browser for those of audits, if they can be installed here.
-servers:
-	@sh tests/stores/install_servers.sh
-	@sh tests/audit/install_tools.sh
+# PostgreSQL, Redis, Chromium, Java and npm for the tests, if they can be installed here.
+packages:
+	@sh tests/install_system_packages.sh
 
 check: $(READY)
 	$(BIN)/ruff check .
@@ -36,7 +35,7 @@ check: $(READY)
 	$(BIN)/accord check examples
 	$(BIN)/accord fmt --check examples
 
-bench: $(BENCH_READY) servers
+bench: $(BENCH_READY) packages
 	$(BENCH)/bin/python -m bench
 
 docs: $(READY)

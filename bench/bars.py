@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bench.choreography import OBSERVED, PROMISED, ROLES
 from bench.data import BINDING
 from bench.guard import GUARDED
 from bench.job import REFUSED, fastest_peer
@@ -16,6 +17,7 @@ from bench.traces import SIZES as TRACED
 
 if TYPE_CHECKING:
     from bench.audit import AuditCosts
+    from bench.choreography import ChoreographyCosts
     from bench.guard import GuardCosts
     from bench.langchain import LangChainCosts
     from bench.results import Results
@@ -59,6 +61,7 @@ def judge(results: Results) -> list[Bar]:
         *_rules(results),
         _data(results),
         *_slices(results),
+        *_choreographies(results.choreographies),
         *_job(results),
         Bar("10,000 actions compile in less than 0.5 s", f"{ten:.3f} s", ten < 0.5),
         Bar("40,000 actions take less than 5.5 x as long as 10,000", f"{growth:.2f} x", growth < 5.5),
@@ -121,9 +124,9 @@ def judge_traces(costs: TraceCosts) -> list[Bar]:
         speed = costs.fingerprints[name]
         bars.append(Bar(f"fingerprints of {name}: at least {least} MB/s", f"{speed:.0f} MB/s", speed >= least))
     peak = costs.peak_bytes
-    shown = "not measured" if peak is None else f"{peak / 1e6:.0f} MB"
+    shown = f"not measured: {peak}" if isinstance(peak, str) else f"{peak / 1e6:.0f} MB"
     promise = f"validating {TRACED[-1]:,} events takes less than 100 MB"
-    return [*bars, Bar(promise, shown, peak is not None and peak < 100e6)]
+    return [*bars, Bar(promise, shown, not isinstance(peak, str) and peak < 100e6)]
 
 
 def judge_audit(costs: AuditCosts) -> list[Bar]:
@@ -163,6 +166,16 @@ def _rules(results: Results) -> list[Bar]:
         Bar("an event that no rule names costs at most 8 x an empty method call", f"{unnamed:.2f} x", unnamed <= 8),
         Bar(f"{each}: (3 look - 1 looks) / 2", f"{slope:.2f} x", slope <= 4),
         Bar(f"{each}: (3 look - none looks) / 3", f"{share:.2f} x", share <= 4),
+    ]
+
+
+def _choreographies(costs: ChoreographyCosts) -> list[Bar]:
+    seconds, observed = costs.projecting[PROMISED], costs.times_floor(OBSERVED)
+    projected = f"a protocol of {PROMISED} steps between {ROLES} roles is projected within 1 s"
+    return [
+        Bar(projected, f"{seconds:.3f} s", seconds < 1),
+        Bar("twice the steps take at most 4 x as long to project", f"{costs.growth:.2f} x", costs.growth <= 4),
+        Bar("an observed message costs less than 10 x an empty method call", f"{observed:.2f} x", observed < 10),
     ]
 
 

@@ -2,8 +2,9 @@
 
 A step is one round of the loop: the model asks for a tool, the tool runs, its result goes back. Model and tool are
 instant, so what is measured is LangChain, LangGraph, a checkpointer in memory, and us. The yardstick is a middleware
-with the same hooks that does nothing, because every hook is a node of the graph and costs by itself. `own` is the time
-inside our hooks alone; what is added beyond that is what LangGraph does with our keys of its state.
+with the same hooks that does nothing, because every hook is a node of the graph and costs by itself. Beside it stands
+one that only writes what a session in the checkpoint has to write: texts that are made before, under the same keys.
+`own` is the processor time inside our hooks alone: the clock on the wall would count other threads of LangGraph too.
 
 A real model takes its time: `share` says what part of a step is added if it answers after so many seconds.
 """
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any
 
 import accord
@@ -23,10 +24,11 @@ if TYPE_CHECKING:
 
     from bench.measure import Timing
 
-__all__ = ["BARE", "CHECKPOINT", "MODEL", "NOTHING", "LangChainCosts", "measure_langchain"]
+__all__ = ["BARE", "CHECKPOINT", "KEYS", "MODEL", "NOTHING", "LangChainCosts", "measure_langchain"]
 
 BARE = "no middleware"
 NOTHING = "a middleware that does nothing"
+KEYS = "a middleware that only writes such keys"
 CHECKPOINT = "AccordMiddleware, session in the checkpoint"
 STORED = "the same, session in a MemoryStore"
 RECORDED = "the same, with a ledger in memory"
@@ -70,6 +72,7 @@ def measure_langchain() -> LangChainCosts:
     agents = {
         BARE: _agent([]),
         NOTHING: _agent([_nothing()]),
+        KEYS: _agent([_writing()]),
         CHECKPOINT: _agent([AccordMiddleware(_CONTRACT)]),
         RECORDED: _agent([AccordMiddleware(_CONTRACT, ledger=accord.Ledger(accord.MemorySink()))]),
         STORED: _agent([AccordMiddleware(_CONTRACT, store=accord.MemoryStore())]),
@@ -148,17 +151,39 @@ def _nothing() -> Any:  # noqa: ANN401 - a middleware
     return type("NothingMiddleware", (AgentMiddleware,), methods)()
 
 
+def _writing() -> Any:  # noqa: ANN401 - a middleware
+    """One that does what LangGraph has to do for a session in the checkpoint, and nothing else."""
+    from langgraph.types import Command
+
+    from accord.langchain.schema import TAKEN, Keys, make_schema
+
+    keys = Keys.named("accord")
+    written = 0
+
+    def after_model(self: Any, state: Any, runtime: Any) -> dict[str, Any]:  # noqa: ANN401, ARG001 - as above
+        nonlocal written
+        written += 1
+        return {keys.session: f"{written:0>1200}", keys.returns: TAKEN}
+
+    def wrap_tool_call(self: Any, request: Any, handler: Any) -> Any:  # noqa: ANN401, ARG001 - as above
+        return Command(update={"messages": [handler(request)], keys.returns: [f"{written:0>350}"]})
+
+    base = type(_nothing())
+    methods = {"after_model": after_model, "wrap_tool_call": wrap_tool_call, "state_schema": make_schema(keys)}
+    return type("WritingMiddleware", (base,), methods)()
+
+
 def _timed(spent: list[float]) -> Any:  # noqa: ANN401 - a class
     """Our middleware, with the time inside its hooks noted."""
     from accord.langchain import AccordMiddleware
 
     def hooked(original: Any) -> Any:  # noqa: ANN401 - a method
         def hook(self: Any, state: Any, runtime: Any) -> Any:  # noqa: ANN401 - as above
-            start = perf_counter()
+            start = thread_time()
             try:
                 return original(self, state, runtime)
             finally:
-                spent.append(perf_counter() - start)
+                spent.append(thread_time() - start)
 
         hook.__dict__.update(original.__dict__)
         return hook
@@ -169,17 +194,17 @@ def _timed(spent: list[float]) -> Any:  # noqa: ANN401 - a class
 
             def handled(request: Any) -> Any:  # noqa: ANN401 - as above
                 nonlocal inside
-                entered = perf_counter()
+                entered = thread_time()
                 try:
                     return handler(request)
                 finally:
-                    inside += perf_counter() - entered
+                    inside += thread_time() - entered
 
-            start = perf_counter()
+            start = thread_time()
             try:
                 return original(self, request, handled)
             finally:
-                spent.append(perf_counter() - start - inside)
+                spent.append(thread_time() - start - inside)
 
         return around
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import accord
 from bench.audit import measure_audit
+from bench.choreography import ChoreographyCosts, measure_choreographies
 from bench.compiling import measure_compiling
 from bench.contestants import ACEL, ACEL_VERSION, FLOOR, PEER, PEER_VERSION, load_acel, load_peer
 from bench.data import measure_data
@@ -69,6 +70,7 @@ class Results:
     stores: StoreCosts
     traces: TraceCosts
     audit: AuditCosts
+    choreographies: ChoreographyCosts
 
     @property
     def cases(self) -> dict[str, dict[str, Timing]]:
@@ -157,6 +159,8 @@ def measure_all(say: Callable[[str], None]) -> Results:
     traces = measure_traces()
     say("audit")
     audit = measure_audit()
+    say("choreographies")
+    choreographies = measure_choreographies()
     return Results(
         machine=machine,
         peer_measured=peer is not None,
@@ -176,6 +180,7 @@ def measure_all(say: Callable[[str], None]) -> Results:
         stores=stores,
         traces=traces,
         audit=audit,
+        choreographies=choreographies,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bench.choreography import ROLES
 from bench.compiling import SIZES as COMPILED
 from bench.contestants import ACEL, FLOOR, ONE_ARGUMENT, PEER
 from bench.importing import BARE
@@ -23,6 +24,7 @@ from bench.traces import SIZES as TRACED
 if TYPE_CHECKING:
     from bench.audit import AuditCosts
     from bench.bars import Bar
+    from bench.choreography import ChoreographyCosts
     from bench.compiling import Compiling
     from bench.guard import GuardCosts
     from bench.langchain import LangChainCosts
@@ -54,6 +56,7 @@ def tables(results: Results, bars: list[Bar]) -> list[Table]:
     return [
         _steps(results),
         _rules(results.rules),
+        *_choreographies(results.choreographies),
         _data(results),
         _slices(results.slices),
         _timed(results.slices),
@@ -110,7 +113,8 @@ def langchain_table(costs: LangChainCosts) -> Table:
         rows.append((case, f"{timing.best * 1e6:.0f} ({timing.median * 1e6:.0f})", *shown))
     note = (
         "Model and tool are instant, checkpoints are in memory. Added to a middleware with the same hooks that does "
-        f"nothing; {costs.own * 1e6:.0f} us of a step are spent inside our hooks, the rest by LangGraph on our keys."
+        f"nothing; {costs.own * 1e6:.0f} us of processor time are spent inside our hooks. What the one takes that only "
+        "writes keys, LangGraph takes for any session that is kept in a checkpoint."
     )
     return Table(title, columns, tuple(rows), note)
 
@@ -154,6 +158,23 @@ def _rules(rules: RuleCosts) -> Table:
         f"Empty method calls for each rule that looks: the first adds {rules.added(1, 0):.2f}; from one to three it is "
         f"{rules.added(3, 1):.2f} each, (3 look - 1 looks) / 2; in all {rules.added(3, 0):.2f} each, "
         "(3 look - none looks) / 3.",
+    )
+
+
+def _choreographies(costs: ChoreographyCosts) -> tuple[Table, Table]:
+    return (
+        Table(
+            f"Projecting a protocol between {ROLES} roles, from text to all local protocols: ms, best",
+            tuple(f"{steps} steps" for steps in costs.projecting),
+            (tuple(f"{seconds * 1e3:.0f}" for seconds in costs.projecting.values()),),
+            "Each run reads a fresh text. The proof that the roles can follow it is included.",
+        ),
+        Table(
+            "A message observed in a session of three roles: ns, best (median), and how many empty method calls",
+            ("", "accord"),
+            tuple((case, f"{_nanoseconds(time)} {costs.times_floor(case):.1f}x") for case, time in costs.times.items()),
+            "With a record, every field of the payload is checked.",
+        ),
     )
 
 
@@ -301,7 +322,7 @@ def _guard(guard: GuardCosts) -> Table:
 def traces_table(traces: TraceCosts) -> Table:
     """What traces cost."""
     prints = "; ".join(f"{name} {rate:.0f} MB/s" for name, rate in traces.fingerprints.items())
-    peak = "not measured" if traces.peak_bytes is None else f"{traces.peak_bytes / 1e6:.0f} MB"
+    peak = traces.peak_bytes if isinstance(traces.peak_bytes, str) else f"{traces.peak_bytes / 1e6:.0f} MB"
     return Table(
         "Validating a trace with every validator: us for an event, best",
         ("events", "msgspec decodes", "accord validates", "ratio", "events per second", "order rules violated"),

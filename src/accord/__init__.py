@@ -7,6 +7,9 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # not imported: even `typing` would cost more than all of this module
 if TYPE_CHECKING:
+    from accord.choreography import project
+    from accord.choreography.compiling import compile_contract as compile  # noqa: A004 - the pipeline's own word
+    from accord.choreography.compiling import load_contract as load
     from accord.errors import (
         AccordError,
         ContractError,
@@ -28,11 +31,9 @@ if TYPE_CHECKING:
         ToolResult,
     )
     from accord.language import parse
-    from accord.ledger import FileSink, Ledger, MemorySink, RecordedMonitor
+    from accord.ledger import FileSink, Ledger, MemorySink, RecordedMonitor, RecordedSession
     from accord.limits import Limits
     from accord.machine.contract import Contract
-    from accord.machine.contract import compile_contract as compile  # noqa: A004 - the pipeline's own word
-    from accord.machine.contract import load_contract as load
     from accord.monitor import (
         UNRECOGNIZED,
         Blocked,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
         Verdict,
         Violation,
     )
+    from accord.session import Conversations, Session
     from accord.stores import (
         MemoryStore,
         PostgresStore,
@@ -74,6 +76,7 @@ _HOME = {
     "Blocked": "accord.monitor",
     "Contract": "accord.machine.contract",
     "ContractError": "accord.errors",
+    "Conversations": "accord.session",
     "CorruptSessionError": "accord.errors",
     "Decision": "accord.integrations",
     "FileSink": "accord.ledger",
@@ -92,9 +95,11 @@ _HOME = {
     "PostgresStore": "accord.stores",
     "ProtocolViolationError": "accord.errors",
     "RecordedMonitor": "accord.ledger",
+    "RecordedSession": "accord.ledger",
     "RedisStore": "accord.stores",
     "Review": "accord.integrations",
     "SQLiteStore": "accord.stores",
+    "Session": "accord.session",
     "Store": "accord.stores",
     "StoreError": "accord.errors",
     "StoredSession": "accord.stores",
@@ -113,11 +118,12 @@ _HOME = {
     "Verdict": "accord.monitor",
     "Violation": "accord.monitor",
     "ViolationError": "accord.errors",
-    "compile": "accord.machine.contract:compile_contract",
-    "load": "accord.machine.contract:load_contract",
+    "compile": "accord.choreography.compiling:compile_contract",
+    "load": "accord.choreography.compiling:load_contract",
     "load_trace_config": "accord.trace",
     "open_store": "accord.stores",
     "parse": "accord.language",
+    "project": "accord.choreography",
     "trace_fingerprint": "accord.trace",
     "validate_with_config": "accord.trace",
 }
@@ -129,6 +135,7 @@ __all__ = [
     "Blocked",
     "Contract",
     "ContractError",
+    "Conversations",
     "CorruptSessionError",
     "Decision",
     "FileSink",
@@ -147,9 +154,11 @@ __all__ = [
     "PostgresStore",
     "ProtocolViolationError",
     "RecordedMonitor",
+    "RecordedSession",
     "RedisStore",
     "Review",
     "SQLiteStore",
+    "Session",
     "Store",
     "StoreError",
     "StoredSession",
@@ -172,6 +181,7 @@ __all__ = [
     "load_trace_config",
     "open_store",
     "parse",
+    "project",
     "trace_fingerprint",
     "validate_with_config",
 ]

@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from accord.build_roles import again, all_at_once, between, choice_at, do, enum, exchange, record, repeat
 from accord.errors import UsageError
 from accord.language.clauses import Bind, Collect, Guard, Register, Value
 from accord.language.durations import DurationError, parse_duration
@@ -70,23 +71,30 @@ if TYPE_CHECKING:
     from accord.language.clauses import Clause, Operator, Path, Scalar
     from accord.language.events import NamedKind, Origin, Speaker
     from accord.language.rules import RuleBody
-    from accord.language.tree import Direction
+    from accord.language.tree import Direction, Item
 
 __all__ = [
     "after",
     "after_each",
     "after_forbid",
+    "again",
+    "all_at_once",
     "all_of",
     "any_of",
     "at_least",
     "at_most",
     "before",
     "before_each",
+    "between",
     "choice",
+    "choice_at",
     "contract",
     "deadline",
+    "do",
     "end",
+    "enum",
     "events",
+    "exchange",
     "field",
     "forbid_adjacent",
     "forbid_ever_after",
@@ -100,7 +108,9 @@ __all__ = [
     "otherwise",
     "protocol",
     "receive",
+    "record",
     "register",
+    "repeat",
     "rule",
     "says",
     "send",

@@ -12,7 +12,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import Field
 
-__all__ = ["Recorder", "Scripted", "agent_of", "asked", "call", "config", "say", "told"]
+__all__ = ["Recorder", "Scripted", "agent_of", "asked", "call", "config", "reported", "say", "told"]
 
 
 def call(name, identity, /, **arguments):
@@ -102,3 +102,8 @@ def asked(text="go"):
 def told(result):
     """What the model was told by tools, in order."""
     return [message.content for message in result["messages"] if isinstance(message, ToolMessage)]
+
+
+def reported(result):
+    """How the session stands, whatever middleware says so."""
+    return result["accord"] if "accord" in result else result["fsm"]

@@ -117,7 +117,7 @@ def test_an_answer_is_not_taken_for_that_to_another_question(recorder, store):
     result = agent.invoke(asked(), config())
     assert result["__interrupt__"][0].value["action"]["call_id"] == "a"
     guard = Guard(contract, store=store, key="t")
-    first = next(review for review in guard.reviews() if review.payload == {"amount": 10})
+    first = next(review for review in guard.reviews() if review.payload["amount"] == 10)
     guard.decide(first.id, "deny", by="bob")
     result = agent.invoke(Command(resume="approve"), config())
     assert recorder.ran == []

@@ -71,8 +71,10 @@ def error_page() -> str:
     parts = ["# Error codes\n\nMade from the table behind `accord explain CODE`.\n"]
     for code in CODES.values():
         parts.append(f"## {code.code}: {code.title}\n\n{code.explanation}\n")
-        if code.wrong and len(code.wrong) < 200:
-            parts.append(f"Wrong:\n\n```text\n{code.wrong}\n```\n\nRight:\n\n```text\n{code.right}\n```\n")
+        language = "python" if code.is_python else "text"
+        if code.wrong and (len(code.wrong) < 200 or code.is_python):
+            wrong, right = code.wrong.rstrip("\n"), code.right.rstrip("\n")
+            parts.append(f"Wrong:\n\n```{language}\n{wrong}\n```\n\nRight:\n\n```{language}\n{right}\n```\n")
     return "\n".join(parts)
 
 

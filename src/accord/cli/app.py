@@ -27,9 +27,22 @@ if TYPE_CHECKING:
 __all__ = ["app"]
 
 COMMANDS = (
-    "check", "fmt", "show", "replay", "step", "events", "audit", "verify", "ledger", "sessions", "review", "trace",
+    "check",
+    "lint",
+    "fmt",
+    "show",
+    "project",
+    "replay",
+    "step",
+    "events",
+    "audit",
+    "verify",
+    "ledger",
+    "sessions",
+    "review",
+    "trace",
     "explain",
-)  # fmt: skip
+)
 
 FINDINGS, USAGE, INTERNAL, INTERRUPTED, PIPE_CLOSED = 1, 2, 3, 130, 141
 

@@ -31,10 +31,12 @@ def command(file: Path, format_: Format, protocol: str | None) -> None:
     `(1 | 4) then 6` starts parts side by side, and `end` or `pause` says that the session may stop there. The JSON form
     is a list of machines and rules, or one machine if --protocol is given.
 
+    A protocol between roles is drawn as a whole, in mermaid as a sequence diagram, and then each role's own machine.
+
     Exit status: 0 drawn · 1 the contract has errors · 2 wrong usage.
     """
+    from accord.choreography.compiling import compile_contract
+    from accord.choreography.draw import draw_contract
     from accord.cli.terminal import open_screen
-    from accord.machine.contract import compile_contract
-    from accord.machine.draw import draw_contract
 
     open_screen().print(draw_contract(compile_contract(file), format_, protocol))

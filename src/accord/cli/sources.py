@@ -97,6 +97,7 @@ def read(path: Path) -> Source:
 
 def findings_in(path: Path) -> tuple[Document | None, tuple[Diagnostic, ...]]:
     """What a file declares, as far as it can be read, and every finding: in its text, and in compiling it."""
+    from accord.choreography import findings_in as findings_between_roles
     from accord.language import examine
     from accord.machine.contract import compile_document
 
@@ -104,6 +105,7 @@ def findings_in(path: Path) -> tuple[Document | None, tuple[Diagnostic, ...]]:
         document, findings = examine(read(path))
         if not has_errors(findings):
             compile_document(document)
+            findings += findings_between_roles(document, DEFAULT_LIMITS)
     except ContractError as error:
         return None, error.diagnostics
     return document, findings

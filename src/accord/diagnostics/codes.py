@@ -4,30 +4,16 @@
 example: the wrong one must give its code and the right one nothing. Codes are stable: a code is never given another
 meaning.
 
-E01x text · E02x protocols · E04x data · E05x rules and events · E06x trace configurations
+E01x text · E02x protocols · E03x roles and projection · E04x data · E05x rules and events · E06x trace configurations ·
+E07x to E08x agents, which stand in `agent_codes`
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from accord.diagnostics.agent_codes import AGENT_CODES
+from accord.diagnostics.code import Code
 
 __all__ = ["CODES", "Code"]
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """What a code means, with a contract or a trace configuration that has the mistake and one that does not."""
-
-    code: str
-    title: str
-    explanation: str
-    wrong: str
-    right: str
-
-    @property
-    def is_configuration(self) -> bool:
-        """Whether its examples are trace configurations and no contracts."""
-        return self.code.startswith("E06")
 
 
 _TABLE = (
@@ -178,6 +164,85 @@ _TABLE = (
         "step, a choice, `end`, a recursion variable, or several steps in parentheses.",
         "!Ask.?{Yes within 24h else end, No}.!Go.end",
         "!Ask.?{Yes, No} within 24h else end.!Go.end",
+    ),
+    Code(
+        "E030",
+        "role sends to itself",
+        "A message goes from one role to another. What a role does alone is its own business and not in the protocol.",
+        "protocol P { A -> B: m; B -> B: think }",
+        "protocol P { A -> B: m; B -> A: thought }",
+    ),
+    Code(
+        "E031",
+        "roles do not match the roles line",
+        "A `roles` line is optional. If it is there it names every role of the protocol once, and no other.",
+        "protocol P { roles A, B, C; A -> B: m }",
+        "protocol P { roles A, B; A -> B: m }",
+    ),
+    Code(
+        "E032",
+        "two branches begin alike",
+        "The first message of a branch, its receiver and its label, tells which branch it is. The crash of the decider "
+        "counts as a message `crash` to the role that notices it.",
+        "protocol P { choice at A { A -> B: m; B -> A: yes } or { A -> B: m; B -> A: no } }",
+        "protocol P { A -> B: m; choice at B { B -> A: yes } or { B -> A: no } }",
+    ),
+    Code(
+        "E033",
+        "branch does not begin with its decider",
+        "`choice at A` is decided by A, by what it sends: every branch begins with a message of A. A branch behind "
+        "`crash A` begins with a message of the role that notices, and A takes no part in it.",
+        "protocol P { choice at A { A -> B: m } or { B -> A: n } }",
+        "protocol P { choice at A { A -> B: m } or { A -> B: n } }",
+    ),
+    Code(
+        "E034",
+        "wrong use of `do`",
+        "`do P(Role = Role, …)` names a protocol between roles of the same text and says who plays each of its roles, "
+        "everybody at most one. A protocol is never done inside itself.",
+        "protocol P { A -> B: m }\nprotocol Q { do P(A = X) }",
+        "protocol P { A -> B: m }\nprotocol Q { do P(A = X, B = Y) }",
+    ),
+    Code(
+        "E035",
+        "not yet supported between roles",
+        "Clauses, gates and deadlines belong to protocols of one party. Between roles, records say what messages "
+        "carry, and rules what must hold.",
+        "protocol P { A -> B: m(amount <= 3) }",
+        "record m { amount: Int }\nprotocol P { A -> B: m }",
+    ),
+    Code(
+        "E036",
+        "role cannot know what to do",
+        "Two runs of the protocol look the same to a role and ask different things of it. The message names the role "
+        "and shows the shortest two. Somebody has to tell it which branch was taken.",
+        "protocol P { choice at A { A -> B: m; C -> D: x } or { A -> B: n; C -> D: y } }",
+        "protocol P { choice at A { A -> B: m; A -> C: m; C -> D: x } or { A -> B: n; A -> C: n; C -> D: y } }",
+    ),
+    Code(
+        "E037",
+        "roles get stuck",
+        "If the roles followed the protocol, each by what it sees, they would come to where somebody waits for ever or "
+        "a message is never received. The message shows the shortest way there.",
+        "protocol P { par { A -> B: a; B -> C: b; D -> C: c } and { D -> C: d; C -> B: e; A -> B: f } }",
+        "protocol P { A -> B: a; B -> C: b; D -> C: c; D -> C: d; C -> B: e; A -> B: f }",
+    ),
+    Code(
+        "E038",
+        "not decided whether roles can follow",
+        "Nothing wrong was found and nothing was proved, so the protocol is refused. Parts of `par` that send over the "
+        "same channel are not decided, nor is what passes the `Limits` in force.",
+        "protocol P { par { A -> B: a } and { A -> B: b } }",
+        "protocol P { par { A -> B: a } and { A -> C: b } }",
+    ),
+    Code(
+        "E039",
+        "record or enum makes no sense",
+        "Types are declared once and are made of types that are there: `String`, `Int`, `Float`, `Bool`, `Any`, "
+        "`List<T>`, `Map<String, T>`, `Option<T>`, records and enums. A record does not hold itself, except in an "
+        "option, a list or a map.",
+        "record Order { id: Strng }",
+        "record Order { id: String }",
     ),
     Code(
         "E040",
@@ -383,4 +448,4 @@ _TABLE = (
     ),
 )
 
-CODES = {entry.code: entry for entry in _TABLE}
+CODES = {entry.code: entry for entry in (*_TABLE, *AGENT_CODES)}

@@ -22,7 +22,7 @@ from accord.errors import UsageError, ViolationError
 from accord.integrations import payloads
 from accord.integrations.exchange import ToolResult
 from accord.ledger.represent import own_copy
-from accord.monitor import Blocked, Ok
+from accord.monitor import Blocked, Ok, Violation
 from accord.monitor.explain import list_words
 
 if TYPE_CHECKING:
@@ -32,7 +32,20 @@ if TYPE_CHECKING:
     from accord.integrations.session import Receipt, Session
     from accord.monitor import Verdict
 
-__all__ = ["Claim", "Labels", "ReceiveLabel", "SendLabel", "Tool", "answer", "failed", "finished", "look_at", "reserve"]
+__all__ = [
+    "Claim",
+    "Labels",
+    "ReceiveLabel",
+    "SendLabel",
+    "Tool",
+    "answer",
+    "failed",
+    "finished",
+    "in_words",
+    "look_at",
+    "reserve",
+    "withheld",
+]
 
 Tool: TypeAlias = "Callable[..., Any]"
 ReceiveLabel: TypeAlias = "str | Callable[[ToolCall], str] | None"
@@ -193,6 +206,22 @@ def in_words(what: object) -> str:
     return text if len(text) <= _LONGEST_ERROR else text[: _LONGEST_ERROR - 1] + "…"
 
 
+def withheld(verdict: object) -> str:
+    """What a model is told about a result that the contract refuses: by what, and never what the result holds.
+
+    An explanation quotes what it is about. Whoever has the verdict, or the ledger, can read it there.
+    """
+    return f"the tool has run, but the contract does not let its result through: {_discreetly(verdict)}"
+
+
+def _discreetly(verdict: object) -> str:
+    if not isinstance(verdict, Violation):
+        return in_words(verdict)
+    words = list_words(verdict.expected)
+    said = f"{list_words([verdict.got])} is refused by the {verdict.clause or 'contract'}."
+    return f"{said} Allowed now: {words}." if words else said
+
+
 # -- answering --------------------------------------------------------------------------------------------------------
 
 
@@ -242,8 +271,8 @@ def _let_through(result: ToolResult, verdict: Verdict, received: bool) -> ToolRe
 
 def _why_withheld(result: ToolResult, verdict: Verdict) -> str:
     if result.error is not None:
-        return f"{result.error} (and the contract does not let it be answered: {in_words(verdict)})"
-    return f"the tool has run, but the contract does not let its result through: {in_words(verdict)}"
+        return f"{result.error} (and the contract does not let it be answered: {_discreetly(verdict)})"
+    return withheld(verdict)
 
 
 def _name(call: ToolCall) -> str:

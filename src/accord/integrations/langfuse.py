@@ -10,7 +10,6 @@ Nor does it soften one: what the session raises is raised, and is recorded as no
 
 from __future__ import annotations
 
-import logging
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -19,7 +18,17 @@ from typing import TYPE_CHECKING, Any, cast
 
 from accord.errors import UsageError
 from accord.integrations.excerpt import cut, excerpt
-from accord.integrations.observation import FAILED, Look, Observation, States, report, states_between
+from accord.integrations.observation import (
+    FAILED,
+    LONGEST_NAME,
+    Look,
+    Losses,
+    Observation,
+    States,
+    client_of,
+    report,
+    states_between,
+)
 from accord.integrations.session import is_session
 from accord.language import print_document
 from accord.machine.contract import Contract
@@ -41,9 +50,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LangfuseMonitor"]
 
-_LOG = logging.getLogger("accord.langfuse")
-_LONGEST_NAME = 100
-
 
 class LangfuseMonitor:
     """One session, each attempt of which is recorded in Langfuse.
@@ -64,7 +70,7 @@ class LangfuseMonitor:
         (Ok(), Violation(expected=['?Answer'], got='!Ask'), 0)
     """
 
-    __slots__ = ("_about", "_langfuse", "_lock", "_lost", "_protocol", "_session", "_taken")
+    __slots__ = ("_about", "_langfuse", "_lock", "_losses", "_protocol", "_session", "_taken")
 
     def __init__(
         self,
@@ -83,11 +89,11 @@ class LangfuseMonitor:
             raise UsageError("`name`, `mode` and `at` are for a new session, and this one is there already")
         else:
             self._session = protocol
-        self._langfuse = _client(langfuse)
+        self._langfuse = client_of(langfuse, "LangfuseMonitor")
         # INVARIANT: the lock is held while the session is looked at and moved, never while Langfuse is talked to.
         self._lock = RLock()
         self._taken = 0
-        self._lost = 0
+        self._losses = Losses()
         self._protocol, self._about = _described(self._session)
 
     # -- attempts ------------------------------------------------------------------------------------------------------
@@ -234,7 +240,7 @@ class LangfuseMonitor:
     @property
     def lost(self) -> int:
         """How many attempts could not be recorded in full because the SDK raised an error."""
-        return self._lost
+        return self._losses.count
 
     def __repr__(self) -> str:
         return f"<LangfuseMonitor of {self._session!r}>"
@@ -259,7 +265,7 @@ class LangfuseMonitor:
 
     def _attempt(self, name: str, given: Callable[[], dict[str, Json]], take: Callable[[], Verdict]) -> Verdict:
         observation = Observation(
-            self._langfuse, cut(name, _LONGEST_NAME), lambda: {**given(), "protocol": self._protocol}
+            self._langfuse, cut(name, LONGEST_NAME), lambda: {**given(), "protocol": self._protocol}
         )
         answer: object = None
         states = FAILED
@@ -277,8 +283,7 @@ class LangfuseMonitor:
             raise
         finally:
             observation.finish(lambda: report(answer, states, self._about))
-            if observation.fault is not None:
-                self._note(observation.fault)
+            self._losses.note(observation.fault)
         return verdict
 
     def _look(self) -> Look | None:
@@ -289,27 +294,6 @@ class LangfuseMonitor:
             return Look(self._taken, self._session.situation)
         except Exception:  # noqa: BLE001 - it cannot be told, and the attempt is made all the same
             return None
-
-    def _note(self, fault: Exception) -> None:
-        with self._lock:
-            self._lost += 1
-            first = self._lost == 1
-        if first:
-            with suppress(Exception):  # an error, or whoever writes the log, may do anything
-                _LOG.warning("an attempt could not be recorded in Langfuse; `lost` counts them from now on: %r", fault)
-
-
-def _client(langfuse: Langfuse | None) -> Langfuse:
-    """The SDK's client; `UsageError` if there is no SDK, or if that is no client."""
-    try:
-        from langfuse import get_client  # noqa: PLC0415 - an extra
-    except ImportError:
-        raise UsageError("a LangfuseMonitor needs langfuse: pip install 'accord[langfuse]'") from None
-    if langfuse is None:
-        return get_client()
-    if not hasattr(langfuse, "start_as_current_observation"):
-        raise UsageError(f"`langfuse` is a client of Langfuse, such as `get_client()`, got `{type(langfuse).__name__}`")
-    return langfuse
 
 
 def _described(session: Any) -> tuple[str | None, dict[str, Json]]:  # noqa: ANN401 - as above

@@ -8,7 +8,9 @@ INVARIANT: nothing that the SDK raises passes, and whatever it does to the curre
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+import logging
+from contextlib import contextmanager, suppress
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from accord.errors import UsageError
@@ -24,11 +26,27 @@ if TYPE_CHECKING:
 
     from accord.canonical import Json
 
-__all__ = ["FAILED", "SCORE", "Look", "Observation", "Report", "States", "report", "states_between"]
+__all__ = [
+    "FAILED",
+    "LONGEST_NAME",
+    "SCORE",
+    "Look",
+    "Losses",
+    "Observation",
+    "Report",
+    "States",
+    "client_of",
+    "report",
+    "states_between",
+]
 
 SCORE = "protocol_compliance"
 """The name of the score."""
 
+LONGEST_NAME = 100
+"""Characters of the name of an observation."""
+
+_LOG = logging.getLogger("accord.langfuse")
 _LONGEST_EXPLANATION = 2000
 _MOST_EXPECTED = 50
 
@@ -78,9 +96,9 @@ def states_between(before: Look | None, after: Look | None, answer: object) -> S
 # -- what is told -----------------------------------------------------------------------------------------------------
 
 
-def report(answer: object, states: States, about: Mapping[str, Json]) -> Report:
+def report(answer: object, states: States | None, about: Mapping[str, Json]) -> Report:
     """What is told of the answer to an attempt: a verdict, the exception that came instead, or neither."""
-    metadata = {**about, **_told_states(states)}
+    metadata = {**about, **({} if states is None else _told_states(states))}
     if isinstance(answer, Ok):
         return Report({"passed": True, "verdict": "ok"}, metadata, "DEFAULT", None, score=True)
     if isinstance(answer, Unrecognized):
@@ -183,3 +201,37 @@ class Observation:
             yield
         except Exception as error:  # noqa: BLE001 - the invariant above
             self.fault = self.fault or error
+
+
+def client_of(langfuse: Langfuse | None, whose: str) -> Langfuse:
+    """The SDK's client; `UsageError` if there is no SDK, or if that is no client."""
+    try:
+        from langfuse import get_client  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise UsageError(f"a {whose} needs langfuse: pip install 'accord[langfuse]'") from None
+    if langfuse is None:
+        return get_client()
+    if not hasattr(langfuse, "start_as_current_observation"):
+        raise UsageError(f"`langfuse` is a client of Langfuse, such as `get_client()`, got `{type(langfuse).__name__}`")
+    return langfuse
+
+
+class Losses:
+    """How much could not be told; the log says so once."""
+
+    __slots__ = ("_lock", "count")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._lock = Lock()
+
+    def note(self, fault: Exception | None) -> None:
+        """Something went wrong in telling an attempt, if there is a fault."""
+        if fault is None:
+            return
+        with self._lock:
+            self.count += 1
+            first = self.count == 1
+        if first:
+            with suppress(Exception):  # an error, or whoever writes the log, may do anything
+                _LOG.warning("an attempt could not be recorded in Langfuse; `lost` counts them from now on: %r", fault)

@@ -9,7 +9,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from accord.canonical import encode
+from accord.diagnostics.visible import clip
 from accord.errors import UsageError
+from accord.integrations.batch import in_words
 from accord.integrations.guard.observing import Observer
 from accord.ledger.represent import represent
 from accord.monitor.verdicts import Ok
@@ -35,6 +37,7 @@ __all__ = ["OpenTelemetryObserver"]
 
 _SCOPE = "accord"
 _LONGEST = 1000
+_LONGEST_NAME = 100
 
 
 class OpenTelemetryObserver(Observer):
@@ -48,7 +51,8 @@ class OpenTelemetryObserver(Observer):
     | `accord.results` | counter of results, by tool and verdict |
     | `accord.check.duration` | histogram, seconds for one check |
 
-    Without providers the global ones are used. Arguments, and messages that quote them, are left out unless `content`.
+    Without providers the global ones are used. Arguments, and messages and exceptions that may quote them, are left out
+    unless `content`.
     """
 
     def __init__(
@@ -89,8 +93,20 @@ class OpenTelemetryObserver(Observer):
         if self._content:
             attributes["gen_ai.tool.call.arguments"] = _text(decision.call.arguments)
         name = f"execute_tool {_name(decision.call)}"
-        with self._tracer.start_as_current_span(name, kind=SpanKind.INTERNAL, attributes=attributes):
-            yield
+        # What an exception says may quote arguments, so it is recorded only where those are.
+        with self._tracer.start_as_current_span(
+            name,
+            kind=SpanKind.INTERNAL,
+            attributes=attributes,
+            record_exception=self._content,
+            set_status_on_exception=False,
+        ) as span:
+            try:
+                yield
+            except BaseException as error:
+                span.set_attribute("error.type", type(error).__qualname__)
+                span.set_status(Status(StatusCode.ERROR, in_words(error)[:_LONGEST] if self._content else None))
+                raise
 
     def returned(self, watched: Watched, call: ToolCall, verdict: Verdict, seconds: float) -> None:
         """Counted; a refused result is an event of the span that is current, if there is one."""
@@ -125,12 +141,13 @@ def _of_session(watched: Watched) -> dict[str, str]:
 def _of_call(call: ToolCall) -> dict[str, str]:
     said = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": _name(call)}
     if isinstance(call.id, str) and call.id:
-        said["gen_ai.tool.call.id"] = call.id
+        said["gen_ai.tool.call.id"] = clip(call.id, _LONGEST_NAME)
     return said
 
 
 def _name(call: ToolCall) -> str:
-    return call.name if isinstance(call.name, str) else ""
+    """The name of a tool, which may be anything that a model has made up."""
+    return clip(call.name, _LONGEST_NAME) if isinstance(call.name, str) else ""
 
 
 def _text(value: object) -> str:

@@ -67,6 +67,8 @@ def why_not_json(value: object) -> str | None:
         >>> why_not_json({"a": [1, "b", None]}), why_not_json({"a": float("nan")})
         (None, 'nan has no canonical JSON form')
     """
+    if plain_copy(value) is not None:
+        return None
     try:
         encode(value)  # type: ignore[arg-type] # that is the question
     except RecursionError:

@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from accord.langchain.monitor import ProtocolMonitor
     from accord.langchain.protocol_middleware import CheckpointedProtocolMiddleware, ProtocolEnforcerMiddleware
     from accord.langchain.schema import ProtocolState
-    from accord.langchain.threads import ThreadSession
+    from accord.langchain.threads import AsyncThreadSession, ThreadSession
     from accord.langchain.violations import ProtocolViolationError, ViolationEvent
 
 _HOME = {
     "AccordMiddleware": "middleware",
+    "AsyncThreadSession": "threads",
     "CheckpointedProtocolMiddleware": "protocol_middleware",
     "MonitorContext": "fsm",
     "ProtocolEnforcerMiddleware": "protocol_middleware",
@@ -41,6 +42,7 @@ _HOME = {
 
 __all__ = [
     "AccordMiddleware",
+    "AsyncThreadSession",
     "CheckpointedProtocolMiddleware",
     "MonitorContext",
     "ProtocolEnforcerMiddleware",

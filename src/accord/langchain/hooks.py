@@ -11,6 +11,7 @@ the way is an error of the run, or a refusal.
 from __future__ import annotations
 
 import asyncio
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from langchain.agents.middleware.types import AgentMiddleware, AgentState, hook_config
@@ -19,27 +20,30 @@ from langchain_core.tools import BaseTool
 from langgraph.errors import GraphBubbleUp
 
 from accord.errors import UsageError, ViolationError
+from accord.integrations.batch import withheld
 from accord.integrations.exchange import ToolCall
 from accord.integrations.guard import words
 from accord.integrations.guard.looking import look_at
+from accord.integrations.guard.reserving import stuck
 from accord.integrations.guard.state import Out
-from accord.integrations.guard.visible import may_be_called
 from accord.integrations.guard.worlds import worlds
 from accord.langchain.arbitrating import arbitrate, heed_denials, open_questions, recall
+from accord.langchain.arguments import Toolbox
 from accord.langchain.asking import DENY
 from accord.langchain.messages import pending_calls, refusal, replaced, strip
 from accord.langchain.people import ask_about_step, asking, make_step
-from accord.langchain.running import Runner, withheld
+from accord.langchain.running import Runner
 from accord.langchain.schema import make_schema
 from accord.langchain.sealing import Where
 from accord.langchain.sessions import is_finished
-from accord.langchain.threads import ThreadSession
+from accord.langchain.threads import AsyncThreadSession, Thread, ThreadSession
 from accord.monitor.step import status
 from accord.monitor.verdicts import Ok
 from accord.monitor.wording import quote_text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from langchain.agents.middleware.types import ModelRequest, ModelResponse
     from langchain_core.messages import AnyMessage
@@ -104,6 +108,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self._settings = settings
         self._manner = manner
         self._runner = Runner(law, keeping, settings)
+        self._toolbox = Toolbox(law.weighs)
 
     @property
     def name(self) -> str:
@@ -112,7 +117,14 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def session(self, agent: Any, config: RunnableConfig) -> ThreadSession:  # noqa: ANN401 - a graph
         """The session of one of the agent's threads, for a program that stands beside it."""
-        return ThreadSession(f"{self._name}.after_agent", self._law, self._keeping, agent, config)
+        return ThreadSession(self._thread(agent, config))
+
+    def asession(self, agent: Any, config: RunnableConfig) -> AsyncThreadSession:  # noqa: ANN401 - a graph
+        """The same for programs with an event loop, and for checkpointers that need one."""
+        return AsyncThreadSession(self._thread(agent, config))
+
+    def _thread(self, agent: Any, config: RunnableConfig) -> Thread:  # noqa: ANN401 - a graph
+        return Thread(f"{self._name}.after_agent", self._law, self._keeping, agent, config)
 
     # -- the hooks -----------------------------------------------------------------------------------------------------
 
@@ -129,6 +141,8 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     def before_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Take in what became of calls; ask for a person's step if there is no other way on."""
         sitting = self._keeping.sit(state, where(runtime.execution_info))
+        if sitting.is_still and not self._law.asks_about_steps:
+            return None
         answer = None
         if self._law.asks_about_steps:
             rehearsed = sitting.rehearse()
@@ -154,6 +168,8 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         _check_ids(calls)
         sitting = self._keeping.sit(state, where(runtime.execution_info))
         claims = look_at([ToolCall(call["name"], call["args"], call["id"] or "") for call in calls], None, strict=True)
+        if len(claims) == 1 and not self._law.listens and sitting.take_shortcut(claims[0]):
+            return self._update(sitting, [])
         answered, until = self._ask_about(sitting, claims) if self._law.asks_about_calls else ([], None)
         messages = self._fold(sitting, state, runtime)
         if self._law.listens:
@@ -191,23 +207,25 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
                 raise ViolationError(f"the agent has ended its turn early; next would be {owed}", results=[report])
             if callable(self._manner.early_end):
                 self._manner.early_end(dict(report))
-        return {**(self._update(sitting, messages) or {}), self._settings.keys.report: report}
+        # What is shown is written anew, whatever somebody else has put there meanwhile.
+        shown = self._law.public(sitting.opened) if self._law.shows else {}
+        return {**(self._update(sitting, messages) or {}), **shown, self._settings.keys.report: report}
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
         """Show the model the tools that it may call now, or may call once a person has agreed."""
-        return handler(self._shown(request))
+        return self._completed(request, handler(self._shown(request)))
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]) -> Any:  # noqa: ANN401 - what a tool gives back
         """Run what was reserved, and nothing else."""
         if not self._law.judges(request.tool_call["name"]):
-            return strip(handler(request), self._settings.keys)
+            return strip(handler(request), self._runner.ours)
         run = self._begin(request)
         if isinstance(run, ToolMessage):
             return run
         try:
-            with run.sitting.session.around(run.decision):
+            with self._around(run):
                 result = handler(run.request)
         except GraphBubbleUp:
             self._runner.suspend(run)
@@ -245,19 +263,19 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
         """As `wrap_model_call`."""
-        return await handler(await self._beside(self._shown, request))
+        return self._completed(request, await handler(await self._beside(self._shown, request)))
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]
     ) -> Any:  # noqa: ANN401 - what a tool gives back
         """As `wrap_tool_call`."""
         if not self._law.judges(request.tool_call["name"]):
-            return strip(await handler(request), self._settings.keys)
+            return strip(await handler(request), self._runner.ours)
         run = await self._beside(self._begin, request)
         if isinstance(run, ToolMessage):
             return run
         try:
-            with run.sitting.session.around(run.decision):
+            with self._around(run):
                 result = await handler(run.request)
         except GraphBubbleUp:
             await self._beside(self._runner.suspend, run)
@@ -285,6 +303,9 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         if self._manner.durable:
             _check_durable(runtime.config)
         return self._runner.begin(request, where(runtime.execution_info))
+
+    def _around(self, run: Run) -> AbstractContextManager[None]:
+        return run.sitting.session.around(run.decision) if self._settings.observers else nullcontext()
 
     def _ask_about(self, sitting: Sitting, claims: Sequence[Claim]) -> tuple[list[Answered], Time | None]:
         """Rehearse the decision about a batch, and ask the people whom it needs; until when their answers are good."""
@@ -349,21 +370,44 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def _shown(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         """The request with those tools only that may be called; what is no tool of ours to run is left alone."""
+        info = request.runtime.execution_info if request.runtime is not None else None
+        sitting = self._keeping.sit(request.state, where(info))
+        if sitting.returns:
+            request = self._without_refused(request, sitting)
         if not self._manner.hide:
             return request
-        info = request.runtime.execution_info if request.runtime is not None else None
-        session = self._keeping.sit(request.state, where(info)).session
-        state = session.here()
-        waits = session.waits(state)
+        state = sitting.opened.state if sitting.is_still else sitting.session.here()
+        waits = state.desk.stopped is not None or stuck(state, state.desk.now) is not None
         here = worlds(state) or [state.settled]
-        policy = self._law.policy
         shown = []
         for tool in request.tools:
-            label = policy.label(tool.name) if isinstance(tool, BaseTool) and self._law.judges(tool.name) else None
-            legal = label is None or (not waits and any(may_be_called(world, label, policy.gates) for world in here))
-            if legal:
+            label = None
+            if isinstance(tool, BaseTool) and self._law.judges(tool.name):
+                label = self._law.policy.label(tool.name)
+            if label is None or (not waits and any(self._law.may_be_called(world, label) for world in here)):
                 shown.append(tool)
         return request if len(shown) == len(request.tools) else request.override(tools=shown)
+
+    def _without_refused(self, request: ModelRequest[Any], sitting: Sitting) -> ModelRequest[Any]:
+        """The request without results that the contract refuses: a tool can send the graph here past `before_model`."""
+        folded = sitting.fold(sitting.rehearse())
+        refused = {returned.ticket: withheld(verdict) for returned, verdict in folded if type(verdict) is not Ok}
+        if not refused or self._law.policy.observes:
+            return request
+        messages = [
+            replaced(each, refused[each.tool_call_id])
+            if isinstance(each, ToolMessage) and each.tool_call_id in refused
+            else each
+            for each in request.messages
+        ]
+        return request.override(messages=messages)
+
+    def _completed(self, request: ModelRequest[Any], response: ModelResponse[Any]) -> ModelResponse[Any]:
+        """The answer of the model, whose calls say all that their tools will be called with."""
+        if self._law.weighed is not None and not self._law.weighed:
+            return response
+        self._toolbox.learn(request.tools)
+        return self._toolbox.complete_all(response)
 
 
 def where(info: ExecutionInfo | None) -> Where:

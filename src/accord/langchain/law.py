@@ -13,6 +13,7 @@ from accord.integrations.guard import reserving
 from accord.integrations.guard.decisions import Change, Decision
 from accord.integrations.guard.visible import may_be_called
 from accord.integrations.guard.worlds import worlds
+from accord.machine.stages import Stage
 from accord.machine.standing import OpenStanding
 from accord.monitor.events import make_event
 from accord.monitor.step import is_over
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Law", "Trace", "finished", "people_steps"]
 
+_REMEMBERED = 4096
+
 Trace = tuple[tuple[str, str | None], ...]
 
 
@@ -44,6 +47,8 @@ class Law:
     """Whether something is to be done about what happens."""
     shows = False
     """Whether the state of the graph shows more than our report."""
+    is_plain = True
+    """Whether its steps are those of the guard and nothing more."""
     listens = False
     """Whether what the model says can be an event."""
 
@@ -51,6 +56,9 @@ class Law:
         self.policy = policy
         self.lagging = lagging
         self.labels = _sent_labels(policy)
+        self.weighed = _weighed_labels(policy)
+        """The labels of calls whose arguments matter to somebody; `None` if all do."""
+        self._callable: dict[tuple[Stage, str], bool] = {}
 
     @property
     def asks_about_calls(self) -> bool:
@@ -65,6 +73,10 @@ class Law:
     def judges(self, name: str) -> bool:  # noqa: ARG002 - another law may pass some by
         """Whether calls of a tool are any business of the law."""
         return True
+
+    def weighs(self, name: str) -> bool:
+        """Whether it matters what a tool is called with, because the law looks at it or people are shown it."""
+        return self.judges(name) and (self.weighed is None or self.policy.label(name) in self.weighed)
 
     def reserve(self, state: State, claims: Sequence[Claim], at: Time | None) -> Change[list[Decision]]:
         """Decide about the calls of a batch, in order."""
@@ -101,7 +113,19 @@ class Law:
 
     def _reachable(self, world: Situation) -> bool:
         """Whether a call would be legal behind the steps of people: then that very call can be shown to them."""
-        return any(may_be_called(world, label, self.policy.gates) for label in self.labels)
+        return any(self.may_be_called(world, label) for label in self.labels)
+
+    def may_be_called(self, world: Situation, label: str) -> bool:
+        """Whether a call may be legal in a world; the same for all sessions that stand there."""
+        stage = world.place
+        if type(stage) is not Stage:
+            return may_be_called(world, label, self.policy.gates)
+        known = self._callable.get((stage, label))
+        if known is None:
+            if len(self._callable) >= _REMEMBERED:
+                self._callable.clear()
+            known = self._callable[stage, label] = may_be_called(world, label, self.policy.gates)
+        return known
 
     def trace(self, trace: Trace, notes: Sequence[Noted | Remark]) -> Trace:  # noqa: ARG002 - another law keeps one
         """What is remembered of what has happened."""
@@ -181,3 +205,12 @@ def _sent_labels(policy: Policy) -> tuple[str, ...]:
         return ()
     machine = policy.contract.machine(policy.protocol)
     return tuple(sorted({symbol.label for symbol in machine.symbols if symbol.direction == "!"}))
+
+
+def _weighed_labels(policy: Policy) -> frozenset[str] | None:
+    stages = policy.contract.stages(policy.protocol)
+    if policy.gates or stages.sliced is not None or stages.sliced_rules:
+        return None
+    symbols = {symbol.label for symbol in stages.standings.machine.symbols if symbol.clauses}
+    patterns = {pattern.label for rule in stages.book.machines for pattern in rule.patterns if pattern.guards}
+    return frozenset(symbols | patterns)

@@ -11,12 +11,10 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.types import Command
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from langchain_core.messages import AnyMessage
     from langchain_core.messages import ToolCall as Asked
-
-    from accord.langchain.schema import Keys
 
 __all__ = ["Outcome", "add_update", "outcome_of", "pending_calls", "refusal", "replaced", "strip", "tell_changed"]
 
@@ -86,7 +84,7 @@ def _fields(text: str) -> dict[str, Any]:
     return {"error": None, "text": text} if text else {"error": None}
 
 
-def strip(result: Any, keys: Keys) -> Any:  # noqa: ANN401 - what a tool gives back is passed on as it is
+def strip(result: Any, keys: Collection[str]) -> Any:  # noqa: ANN401 - what a tool gives back is passed on as it is
     """What a tool has given back, without what it says about our keys; only a middleware writes those."""
     if isinstance(result, list):
         return [strip(each, keys) for each in result]

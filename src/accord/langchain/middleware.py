@@ -85,7 +85,7 @@ class AccordMiddleware(GuardingMiddleware):
             raise UsageError(f"`gates` is `call` or `session`, got {gates!r}")
         _check_keeping(secret, ledger, store, key, expires_after)
         options = Options(on_violation, labels or {}, failed, patience, escalate, review_lasts)
-        law = Law(make_policy(contract, protocol, options, _whatever_fits), lagging=gates == "session")
+        law = Law(make_policy(contract, protocol, options, self._unfit), lagging=gates == "session")
         told_time = law.policy.is_timed or review_lasts is not None or ledger is not None or store is not None
         if clock is None and told_time:
             clock = time.time
@@ -103,12 +103,12 @@ class AccordMiddleware(GuardingMiddleware):
         """The compiled contract."""
         return self._law.policy.contract
 
+    def _unfit(self, name: str, arguments: Mapping[str, object]) -> str | None:
+        """Why a tool would not be called with exactly these arguments, as far as its tools are known here."""
+        return self._toolbox.why_not(name, arguments)
+
     def __repr__(self) -> str:
         return f"<AccordMiddleware of {self._law.policy.protocol or '(bare)'}>"
-
-
-def _whatever_fits(_name: str, _arguments: Mapping[str, object]) -> None:
-    """The tool itself says what it does not take, and its call is taken back."""
 
 
 def _keys(name: str) -> Keys:

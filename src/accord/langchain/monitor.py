@@ -19,9 +19,10 @@ from accord.langchain.violations import ProtocolViolationError
 from accord.monitor.verdicts import Ok
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from accord.integrations.guard.decisions import Decision
+    from accord.integrations.guard.observing import Observer
     from accord.integrations.guard.session import OnViolation
     from accord.integrations.guard.state import State
     from accord.langchain.fsm import Phase
@@ -52,7 +53,8 @@ class ProtocolMonitor:
         self.fsm = fsm
         self.law = ProtocolLaw(fsm, list(tools.values()), observes=on_violation == "observe")
         self.home = ThreadHome(begin_opened(self.law, 1, None), self.law, "monitor")
-        self.session = LawSession(self.law, self.home, "monitor", None, on_decision(on_violation))
+        self._on_decision = on_decision(on_violation)
+        self.session = self.session_told_to(())
 
     def transition(self, tool_ref: ToolRef, phase: Phase, metadata: Mapping[str, Any] | None = None) -> bool:
         """A tool is called, or has returned; whether that is allowed."""
@@ -83,6 +85,10 @@ class ProtocolMonitor:
             refused = self.law.refusal(ToolCall(label, given), words.refused(verdict), verdict, seen[-1], phase)
         self.session.react([refused])
         return False
+
+    def session_told_to(self, observers: Sequence[Observer]) -> LawSession:
+        """The session, for an agent whose calls observers are told of."""
+        return LawSession(self.law, self.home, "monitor", None, self._on_decision, observers)
 
     @property
     def state(self) -> str:

@@ -12,7 +12,8 @@ from contextvars import ContextVar
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from accord.errors import UsageError
+from accord.errors import StoreError, UsageError
+from accord.integrations.batch import in_words
 from accord.integrations.guard import reserving
 from accord.integrations.guard.decisions import Change, Noted, Remark
 from accord.integrations.guard.policy import Policy
@@ -64,6 +65,7 @@ class ProtocolLaw(Law):
         if missing:
             raise UsageError(f"the state machine speaks of the tool `{missing[0]}`, which is not among `tool_refs`")
         self.answered = frozenset(normalise(t.label) for t in fsm.transitions if t.tool and t.phase == "recv")
+        self.is_plain = False
         self.shows = True
         self.acts = any(t.action is not None for t in fsm.transitions)
         self.listens = any(t.match_structured_response is not None for t in fsm.transitions)
@@ -82,6 +84,8 @@ class ProtocolLaw(Law):
             is_timed=False,
         )
         super().__init__(policy, lagging=True)
+        if any(t.guard is not None or t.action is not None for t in fsm.transitions):
+            self.weighed = None
 
     # -- where a session is --------------------------------------------------------------------------------------------
 
@@ -126,19 +130,31 @@ class ProtocolLaw(Law):
             if not several:
                 chosen.add(normalise(label))  # the tables will say no
                 continue
-            held = [own for own, transition in several if self._holds(transition, source, metadata)]
-            if not held:
-                phase = "send" if direction == "!" else "recv"
-                return Blocked(f"{phase}:{label} is not allowed from {quote_text(source)}: no guard of it holds")
-            chosen.add(held[0])
+            held = self._first_that_holds(several, source, metadata)
+            if isinstance(held, Blocked):
+                return held
+            chosen.add(held)
         if len(chosen) > 1:
             return Blocked(f"which transition {quote_text(label)} is depends on calls that have not returned")
         return chosen.pop()
 
-    def _holds(self, transition: Transition, source: str, metadata: Mapping[str, Any]) -> bool:
-        if transition.guard is None:
-            return True
-        return transition.guard(_context(transition, source, metadata, _words(_TRACE.get()))) is True
+    def _first_that_holds(
+        self, several: Sequence[tuple[str, Transition]], source: str, metadata: Mapping[str, Any]
+    ) -> str | Blocked:
+        """The first of the transitions of an event whose guard holds.
+
+        INVARIANT: where a guard fails, none is: the transitions behind it are for what it was to keep out.
+        """
+        for own, transition in several:
+            if transition.guard is None:
+                return own
+            try:
+                holds = transition.guard(_context(transition, source, metadata, _words(_TRACE.get())))
+            except Exception as error:  # noqa: BLE001 - what it says may quote what nobody may see
+                return Blocked(f"{_not_from(transition, source)}: its guard failed ({type(error).__name__})")
+            if holds is True:
+                return own
+        return Blocked(f"{_not_from(several[0][1], source)}: no guard of it holds")
 
     @contextmanager
     def seeing(self, trace: Trace) -> Iterator[None]:
@@ -270,7 +286,10 @@ class ProtocolLaw(Law):
             if transition is None:
                 continue
             if transition.action is not None:
-                transition.action(_context(transition, source, _metadata(given), _words(trace)))
+                try:
+                    transition.action(_context(transition, source, _metadata(given), _words(trace)))
+                except Exception as error:
+                    raise StoreError(f"the action of {transition.event} failed: {in_words(error)}") from error
             source = transition.target
 
     def _word(self, note: Noted) -> str:
@@ -301,6 +320,10 @@ class ProtocolLaw(Law):
             if transition.source == source and kind is not None and isinstance(response, kind):
                 return [(direction_of(transition.phase), transition.label, _fields(response))]
         return []
+
+
+def _not_from(transition: Transition, source: str) -> str:
+    return f"{transition.event} is not allowed from {quote_text(source)}"
 
 
 def _words(trace: Trace) -> list[str]:

@@ -6,9 +6,11 @@ a monitor of one's own, whose one session is in the process.
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 from accord.errors import UsageError
+from accord.integrations.guard.options import check_observers
 from accord.langchain.fsm import ProtocolFSM, ToolRef
 from accord.langchain.homes import ThreadHome
 from accord.langchain.hooks import GuardingMiddleware, Manner
@@ -23,6 +25,7 @@ from accord.ledger.ledger import Ledger
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from accord.integrations.guard.observing import Observer
     from accord.langchain.homes import Opened
     from accord.langchain.hooks import EarlyEnd
     from accord.langchain.sealing import Returned, Where
@@ -36,7 +39,7 @@ class CheckpointedProtocolMiddleware:
 
     `tool_refs` are the tools that it watches; calls of others pass. `on_violation` is a function that gets the
     `ViolationEvent`; whatever it returns, the call does not run. It may also be `block`, `raise` or `observe`.
-    `secret`, `ledger`, `reviewer` and `early_end` are as in `AccordMiddleware`.
+    `secret`, `ledger`, `reviewer`, `early_end` and `observers` are as in `AccordMiddleware`.
     """
 
     def __init__(
@@ -49,6 +52,7 @@ class CheckpointedProtocolMiddleware:
         ledger: Ledger | None = None,
         reviewer: str = "human",
         early_end: EarlyEnd = "note",
+        observers: Sequence[Observer] = (),
     ) -> None:
         if not isinstance(fsm, ProtocolFSM):
             raise UsageError(f"a `ProtocolFSM` was expected, got {fsm!r}")
@@ -56,8 +60,9 @@ class CheckpointedProtocolMiddleware:
         if ledger is not None and not isinstance(ledger, Ledger):
             raise UsageError("`ledger` is a `Ledger`, such as Ledger(FileSink(path))")
         law = ProtocolLaw(fsm, _tools(tool_refs), observes=on_violation == "observe")
-        clock = None
-        settings = Settings(Keys.named("fsm"), secret, ledger, clock, on_decision(on_violation), ())
+        clock = None if ledger is None else time.time
+        told = tuple(check_observers(observers))
+        settings = Settings(Keys.named("fsm"), secret, ledger, clock, on_decision(on_violation), told)
         manner = Manner(reviewer=reviewer, early_end=early_end)
         keeping = CheckpointKeeping(law, settings)
         self._middleware = GuardingMiddleware("CheckpointedProtocolMiddleware", law, keeping, settings, manner)
@@ -72,6 +77,7 @@ class ProtocolEnforcerMiddleware:
     """A monitor of one's own for an agent: `create_agent(…, middleware=[this.middleware])`.
 
     All threads of the agent share the one session of the monitor. A turn that begins when it is over begins it again.
+    `reviewer`, `early_end` and `observers` are as in `AccordMiddleware`.
     """
 
     def __init__(
@@ -81,13 +87,15 @@ class ProtocolEnforcerMiddleware:
         *,
         reviewer: str = "human",
         early_end: EarlyEnd = "note",
+        observers: Sequence[Observer] = (),
     ) -> None:
         if not isinstance(monitor, ProtocolMonitor):
             raise UsageError(f"a `ProtocolMonitor` was expected, got {monitor!r}")
         law = ProtocolLaw(monitor.fsm, _tools(tool_refs), observes=monitor.law.policy.observes)
-        settings = Settings(Keys.named("fsm"), None, None, None, "block", ())
+        told = tuple(check_observers(observers))
+        settings = Settings(Keys.named("fsm"), None, None, None, "block", told)
         manner = Manner(reviewer=reviewer, early_end=early_end)
-        keeping = MonitorKeeping(law, monitor)
+        keeping = MonitorKeeping(law, monitor, told)
         self._middleware = GuardingMiddleware("ProtocolEnforcerMiddleware", law, keeping, settings, manner)
 
     @property
@@ -101,9 +109,10 @@ class MonitorKeeping(Keeping):
 
     direct = True
 
-    def __init__(self, law: ProtocolLaw, monitor: ProtocolMonitor) -> None:
+    def __init__(self, law: ProtocolLaw, monitor: ProtocolMonitor, observers: Sequence[Observer]) -> None:
         self.law = law
         self.monitor = monitor
+        self.session = monitor.session_told_to(observers)
 
     def sit(self, state: Mapping[str, Any], where: Where, *, beginning: bool = False) -> MonitorSitting:  # noqa: ARG002 - there is one
         """The session of the monitor."""
@@ -115,7 +124,7 @@ class MonitorSitting(Sitting):
 
     def __init__(self, keeping: MonitorKeeping) -> None:
         self._keeping = keeping
-        self.session = keeping.monitor.session
+        self.session = keeping.session
         self.name = "monitor"
         self.returns: list[Returned] = []
 

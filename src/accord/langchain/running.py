@@ -16,7 +16,7 @@ from weakref import ref
 from langchain_core.messages import ToolMessage
 
 from accord.errors import StoreError
-from accord.integrations.batch import in_words
+from accord.integrations.batch import in_words, withheld
 from accord.integrations.exchange import ToolCall
 from accord.integrations.guard import reserving, words
 from accord.integrations.guard.decisions import Change, Decision, Remark
@@ -24,6 +24,7 @@ from accord.integrations.guard.reviewing import digest_of
 from accord.integrations.guard.running import INTERRUPTED
 from accord.integrations.guard.state import Out
 from accord.integrations.payloads import why_not_json
+from accord.langchain.arguments import complete, differs
 from accord.langchain.messages import add_update, outcome_of, refusal, replaced, strip, tell_changed
 from accord.ledger.attempts import why
 from accord.monitor.verdicts import Ok
@@ -103,13 +104,15 @@ class Runner:
         self._keeping = keeping
         self._settings = settings
         self._sent = Sent()
+        self.ours = frozenset((*settings.keys, *law.more_keys()))
+        """The keys of the graph's state that no tool may write to."""
 
     def begin(self, request: ToolCallRequest, where: Where) -> Run | ToolMessage:
         """A call that may run now, or what the model is told instead."""
         call = request.tool_call
         sitting = self._keeping.sit(request.state, where)
         asked = ToolCall(call["name"], call["args"], call["id"] or "")
-        out = sitting.session.state().out(asked.id) if asked.id else None
+        out = sitting.opened.state.out(asked.id) if asked.id else None
         if out is None:
             if self._law.policy.observes:
                 return Run(request, sitting, where, Decision(asked, "admitted"), None)
@@ -118,6 +121,9 @@ class Runner:
             return _no(asked, words.other_call(asked.id))
         if out.started:
             return _no(asked, words.already_out(asked.id))
+        otherwise = self._otherwise(request, out)
+        if otherwise is not None:
+            return _no(asked, otherwise)
         place = (where, sitting.number, asked.id)
         if not self._sent.begin(request.runtime, place):
             return _no(asked, words.already_out(asked.id))
@@ -130,9 +136,20 @@ class Runner:
             asked = replace(asked, arguments=dict(judged))
         return Run(request, sitting, where, Decision(asked, "admitted", ticket=asked.id), out)
 
+    def _otherwise(self, request: ToolCallRequest, out: Out) -> str | None:
+        """What is said if a tool would run with other arguments than were judged; `None` if it would not."""
+        if request.tool is None or not self._law.weighs(out.name):
+            return None
+        judged = out.events[-1].payload
+        full = complete(request.tool, judged)
+        wrong = None if full is None else differs(full, judged)
+        if wrong is None:
+            return None
+        return f"{quote_text(out.name)} would run with other arguments than were judged, so it does not run: {wrong}"
+
     def returned(self, run: Run, result: Any) -> Any:  # noqa: ANN401 - what a tool gives back
         """A tool has returned, or has said by its message that it failed."""
-        result = strip(result, self._settings.keys)
+        result = strip(result, self.ours)
         if run.out is None:
             return result
         outcome = outcome_of(result, run.out.ticket)
@@ -236,11 +253,6 @@ class Runner:
         ) is not None:
             return {"error": None}
         return result
-
-
-def withheld(verdict: object) -> str:
-    """What a model is told about a result that the contract refuses."""
-    return f"the tool has run, but the contract does not let its result through: {in_words(verdict)}"
 
 
 def _same(out: Out, arguments: Mapping[str, Any]) -> bool:

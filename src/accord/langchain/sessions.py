@@ -17,11 +17,13 @@ from accord.langchain.law import finished
 from accord.langchain.law_session import LawSession
 from accord.langchain.schema import TAKEN
 from accord.langchain.sealing import Returned, corrupt, open_kept, open_returned, seal_kept, seal_returned
+from accord.langchain.shortcut import reserve_one, settle_one
 from accord.monitor.verdicts import Ok
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from accord.integrations.batch import Claim
     from accord.integrations.guard.observing import Observer
     from accord.integrations.guard.session import OnViolation
     from accord.langchain.law import Law
@@ -79,6 +81,15 @@ class Sitting(ABC):
     @property
     def can_wait(self) -> bool:
         """Whether what was folded need not be kept before the next step of the session."""
+        return False
+
+    @property
+    def is_still(self) -> bool:
+        """Whether nothing has come back that is not in the session, and nothing is out; `False` if it is not known."""
+        return False
+
+    def take_shortcut(self, claim: Claim) -> bool:  # noqa: ARG002 - where there is one
+        """Reserve the one call of a batch on the short way; whether that could be done."""
         return False
 
     def fold(self, session: LawSession) -> list[tuple[Returned, Verdict]]:
@@ -142,6 +153,7 @@ class CheckpointKeeping(Keeping):
         self._memo = Memo()
         # Nobody notices when what became of calls is folded, so it can be done in passing and kept with the next step.
         self.quiet = not (settings.ledger or settings.observers or settings.clock or law.acts)
+        self.has_shortcut = self.quiet and law.is_plain
 
     def sit(self, state: Mapping[str, Any], where: Where, *, beginning: bool = False) -> CheckpointSitting:
         """Open what the checkpoint holds."""
@@ -161,7 +173,14 @@ class CheckpointKeeping(Keeping):
             if folded is not None:
                 return CheckpointSitting(self, where, opened, [], folded=folded)
         returns = [self._open_returned(each, where, opened.number) for each in given]
-        return CheckpointSitting(self, where, opened, returns, texts=(str(text), *given))
+        texts = (str(text), *given)
+        if self.has_shortcut and len(returns) == 1 and returns[0].error is None:
+            settled = settle_one(self.law.policy, opened.state, returns[0].ticket, returns[0].result)
+            if settled is not None:
+                folded = Opened(opened.number, settled, opened.trace)
+                self._memo.put(where, folded, *texts)
+                return CheckpointSitting(self, where, opened, [], folded=folded)
+        return CheckpointSitting(self, where, opened, returns, texts=texts)
 
     def remember(self, opened: Opened, where: Where, texts: tuple[str, ...]) -> None:
         """Remember a session with what was folded into it."""
@@ -193,7 +212,7 @@ class CheckpointKeeping(Keeping):
             ticket=ticket,
             result=result,
             error=error,
-            at=sitting.session.now(),
+            at=None if self.settings.clock is None else sitting.session.now(),
         )
         return seal_returned(kept, self.settings.secret)
 
@@ -205,7 +224,7 @@ class CheckpointKeeping(Keeping):
 
 
 class CheckpointSitting(Sitting):
-    """With a session that stands in the checkpoint."""
+    """With a session that stands in the checkpoint. It is brought to life when somebody needs more than its state."""
 
     def __init__(
         self,
@@ -225,10 +244,47 @@ class CheckpointSitting(Sitting):
         self._was = opened
         self._begin(folded or opened or begin_opened(keeping.law, 1, self._now()))
 
+    def _begin(self, opened: Opened) -> None:
+        self._here = opened
+        self._home: ThreadHome | None = None
+        self.number = opened.number
+
     @property
     def opened(self) -> Opened:
         """The session as it stands now."""
-        return self._home.opened
+        return self._here if self._home is None else self._home.opened
+
+    @property
+    def name(self) -> str:  # type: ignore[override] # it is made of the number
+        """What the session is called."""
+        return session_name(self._where, self.number)
+
+    @property
+    def session(self) -> LawSession:  # type: ignore[override] # it is made when it is needed
+        """The session, alive."""
+        if self._home is None:
+            law, settings = self._keeping.law, self._keeping.settings
+            self._home = ThreadHome(self._here, law, self.name, settings.ledger)
+            self._alive = LawSession(
+                law, self._home, self.name, settings.clock, settings.on_violation, settings.observers
+            )
+        return self._alive
+
+    @property
+    def is_still(self) -> bool:
+        """Whether there is nothing to fold and nobody to be told of anything."""
+        return self._keeping.quiet and not self.returns and not self.opened.state.log
+
+    def take_shortcut(self, claim: Claim) -> bool:
+        """Reserve the one call of a batch on the short way; whether that could be done."""
+        if not self._keeping.has_shortcut or self.returns:
+            return False
+        number, state, trace = self.opened
+        reserved = reserve_one(self._keeping.law.policy, state, claim)
+        if reserved is None:
+            return False
+        self._begin(Opened(number, reserved, trace))
+        return True
 
     def rehearse(self) -> LawSession:
         """On a copy, at the time that the checkpoint knows of."""
@@ -259,16 +315,6 @@ class CheckpointSitting(Sitting):
         if worth_it and all(type(verdict) is Ok for _, verdict in folded):
             self._keeping.remember(self.opened, self._where, self._texts)
         return folded
-
-    def _begin(self, opened: Opened) -> None:
-        keeping = self._keeping
-        settings = keeping.settings
-        self.number = opened.number
-        self.name = session_name(self._where, opened.number)
-        self._home = ThreadHome(opened, keeping.law, self.name, settings.ledger)
-        self.session = LawSession(
-            keeping.law, self._home, self.name, settings.clock, settings.on_violation, settings.observers
-        )
 
     @property
     def can_wait(self) -> bool:

@@ -3,8 +3,8 @@
 Every node is an object whose `kind` says what it is. Places in the text and comments are left behind; everything else
 comes back exactly. Reading trusts nothing: what does not fit is a `UsageError` that says where, as a path from `$`.
 
-Version 2 added deadlines and slices, version 3 the events block. A contract is written in the oldest version that can
-hold it, so that whoever reads only that one still can.
+Version 2 added deadlines and slices, version 3 the events block and what is between roles. A contract is written in
+the oldest version that can hold it, so that whoever reads only that one still can.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, cast
 from accord.errors import UsageError
 from accord.language.clauses import OPERATORS, Bind, Clause, Collect, Guard, Register, Scalar, Value
 from accord.language.events import Events
+from accord.language.global_tree import Enumeration, GlobalProtocol, Record
 from accord.language.interchange_events import events_from_json, events_to_json
+from accord.language.interchange_globals import GLOBAL_KINDS, global_from_json, global_to_json
 from accord.language.json_objects import DEEPEST, ObjectReader, check_text
 from accord.language.rules import (
     After,
@@ -70,9 +72,9 @@ def document_to_json(document: Document) -> dict[str, Json]:
 
 def _version_of(document: Document) -> int:
     """The oldest version that can hold a document."""
-    if document.events is not None:
+    if document.events is not None or document.globals or document.types:
         return VERSION
-    if any(not isinstance(item, Events) and item.each is not None for item in document.items):
+    if any(isinstance(item, Declaration | Rule) and item.each is not None for item in document.items):
         return TIMED
     if any(isinstance(rule.body, Within) for rule in document.rules):
         return TIMED
@@ -88,6 +90,8 @@ def _version_of(document: Document) -> int:
 def _item_to_json(item: Item) -> Json:
     if isinstance(item, Events):
         return {"kind": "events", "lines": events_to_json(item, clause_to_json)}
+    if isinstance(item, GlobalProtocol | Record | Enumeration):
+        return global_to_json(item)
     is_rule = isinstance(item, Rule)
     written: dict[str, Json] = {"kind": "rule" if is_rule else "protocol", "name": item.name}
     if item.each is not None:
@@ -217,7 +221,11 @@ def document_from_json(value: object) -> Document:
         raise UsageError("a protocol without a name stands alone - at `$.items`")
     document = Document(tuple(items))
     if _version_of(document) > found[1]:
-        what = "neither deadlines nor slices" if found[1] < TIMED else "no events"
+        what = (
+            "neither deadlines nor slices"
+            if found[1] < TIMED
+            else "no events, records, enums or protocols between roles"
+        )
         raise UsageError(f"version {found[1]} has {what} - at `$.version`")
     return document
 
@@ -229,6 +237,10 @@ def _item(value: object, at: str) -> Item:
         events = events_from_json(reader, clause_from_json)
         reader.done()
         return events
+    if kind in GLOBAL_KINDS:
+        between_roles = global_from_json(reader, kind)
+        reader.done()
+        return between_roles
     body, inside = reader.inside("body")
     item: Item
     if kind == "rule":
@@ -237,7 +249,7 @@ def _item(value: object, at: str) -> Item:
         protocol = _protocol_from_json(body, inside)
         item = Declaration(reader.name("name", optional=True), protocol, each=reader.path("each", optional=True))
     else:
-        raise UsageError(f"expected a protocol, a rule or events, got {kind!r} - at `{at}.kind`")
+        raise UsageError(f"expected a protocol, a rule, events, a record or an enum, got {kind!r} - at `{at}.kind`")
     reader.done()
     return item
 

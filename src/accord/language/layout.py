@@ -14,9 +14,10 @@ __all__ = ["Break", "Close", "IfBroken", "Note", "Open", "Piece", "arrange"]
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """A group starts; its broken lines are indented by `indent` more."""
+    """A group starts; its broken lines are indented by `indent` more. If it is `broken`, it never fits on one."""
 
     indent: int = 0
+    broken: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,7 @@ def arrange(pieces: list[Piece], width: float) -> str:
             out.write(piece, indent)
         elif isinstance(piece, Open):
             column = min(indent, _DEEPEST_INDENT) if out.break_next else len(out.line)
-            fits = flat or column + widths[index] <= width
+            fits = flat or (not piece.broken and column + widths[index] <= width)
             groups.append((fits, indent + piece.indent))
         elif isinstance(piece, Close):
             groups.pop()

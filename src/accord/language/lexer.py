@@ -46,7 +46,7 @@ class Token(NamedTuple):
 _PIECE = re.compile(
     r"""
       (?P<space>[ \t\r\n]+)
-    | (?P<sign>[]!?{}()|.,=:<>[+-])
+    | (?P<sign>[]!?{}()|.,;=:<>[+-])
     | (?P<word>[A-Za-z0-9_]++(?![^\x00-\x7f]))
     | (?P<comment>//[^\n]*)
     | (?P<string>"(?:[^"\\\n]|\\[^\n])*")
@@ -62,7 +62,6 @@ _HELP_FOR_CHARACTER = {
     "#": "comments start with `//`",
     "/": "comments start with `//`",
     "\u00a0": "this is a no-break space; use an ordinary one",
-    ";": "steps of a local protocol are separated by `.`",
     "→": "`->` belongs to protocols between roles, written with `protocol Name { … }`",
     "“": 'use straight quotes: "…"',
     "”": 'use straight quotes: "…"',

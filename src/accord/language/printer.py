@@ -20,6 +20,8 @@ from accord.language.details import (
 )
 from accord.language.durations import print_duration
 from accord.language.events import Events
+from accord.language.global_printer import global_pieces, type_pieces
+from accord.language.global_tree import Enumeration, GlobalProtocol, Record
 from accord.language.labels import print_label, quote
 from accord.language.layout import Break, Close, IfBroken, Note, Open, Piece, arrange
 from accord.language.rules import Rule
@@ -70,14 +72,20 @@ def print_document(document: Document, *, width: int = WIDTH) -> str:
     out: list[Piece] = []
     for index, item in enumerate(document.items):
         if index:
-            # Rules stand together, protocols apart.
-            together = isinstance(item, Rule) and isinstance(document.items[index - 1], Rule)
+            # Rules stand together, so do records and enums, protocols apart.
+            before = document.items[index - 1]
+            together = isinstance(item, Rule) and isinstance(before, Rule)
+            together |= isinstance(item, Record | Enumeration) and isinstance(before, Record | Enumeration)
             out += [*pieces.trailing(item.span.start), Break(), *([] if together else [Break()])]
         out += pieces.comments_before(item.span.start)
         if isinstance(item, Rule):
             out += pieces.rule(item)
         elif isinstance(item, Events):
             out += pieces.events(item)
+        elif isinstance(item, GlobalProtocol):
+            out += global_pieces(item, pieces.comments_before)
+        elif isinstance(item, Record | Enumeration):
+            out += type_pieces(item, pieces.comments_before)
         else:
             heading = [f"protocol {item.name} ="] if item.name is not None else []
             heading += [print_slice(item.each)] if item.each is not None else []

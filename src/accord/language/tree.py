@@ -23,6 +23,7 @@ from accord.diagnostics import Source, Span
 from accord.errors import UsageError
 from accord.language.durations import LONGEST
 from accord.language.events import Events
+from accord.language.global_tree import Enumeration, GlobalProtocol, Record
 from accord.language.rules import Rule
 
 if TYPE_CHECKING:
@@ -294,7 +295,7 @@ class Declaration:
     each: Path | None = None
 
 
-Item: TypeAlias = Declaration | Rule | Events
+Item: TypeAlias = Declaration | Rule | Events | GlobalProtocol | Record | Enumeration
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,6 +315,16 @@ class Document:
     def rules(self) -> tuple[Rule, ...]:
         """The rules."""
         return tuple(item for item in self.items if isinstance(item, Rule))
+
+    @property
+    def globals(self) -> tuple[GlobalProtocol, ...]:
+        """The protocols between roles."""
+        return tuple(item for item in self.items if isinstance(item, GlobalProtocol))
+
+    @property
+    def types(self) -> tuple[Record | Enumeration, ...]:
+        """The records and enums."""
+        return tuple(item for item in self.items if isinstance(item, Record | Enumeration))
 
     @property
     def events(self) -> Events | None:

@@ -11,6 +11,7 @@ from accord.ledger.entries import Attempt
 from accord.ledger.file_sink import FileSink
 from accord.ledger.ledger import Ledger
 from accord.ledger.recorded import RecordedMonitor
+from accord.ledger.recorded_session import RecordedSession
 from accord.ledger.sinks import MemorySink, Sink
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Ledger",
     "MemorySink",
     "RecordedMonitor",
+    "RecordedSession",
     "Sink",
     "Verification",
     "verify",

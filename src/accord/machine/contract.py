@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from accord.canonical import digest
 from accord.diagnostics import Diagnostic, Source, Span, did_you_mean
@@ -37,11 +37,26 @@ if TYPE_CHECKING:
     from accord.canonical import Json
     from accord.language.tree import Declaration
 
-__all__ = ["Contract", "compile_contract", "compile_document", "decode_source", "load_contract", "read_source"]
+__all__ = [
+    "Contract",
+    "NamedProtocol",
+    "compile_contract",
+    "compile_document",
+    "decode_source",
+    "load_contract",
+    "read_source",
+]
 
 
 # What nobody writes as a contract and everybody writes as the name of a file.
 _FILE_NAME = re.compile(r"[^\s!?]+\.(accord|json)")
+
+
+class NamedProtocol(NamedTuple):
+    """One protocol of a contract: `contract["Name"]`."""
+
+    contract: Contract
+    name: str
 
 
 class Contract:
@@ -59,9 +74,11 @@ class Contract:
         self.machines = MappingProxyType(machines)
         self.rules = rules
         self.limits = limits
+        self.kept: dict[tuple[str, str], object] = {}
+        """What higher layers made of this contract, kept so that they make it once."""
         self._each = {d.name: d.each for d in document.declarations if d.each is not None}
         self._stages = {name: self._stages_of(name, machine) for name, machine in machines.items()}
-        if not machines:  # rules alone: everything may happen that they do not forbid
+        if not machines and not document.globals:  # rules alone: everything may happen that they do not forbid
             self._stages[None] = Stages(_anything(None, limits), rules)
         self._only = next(iter(self._stages.values())) if len(self._stages) == 1 else None
 
@@ -79,6 +96,8 @@ class Contract:
             sliced: list[Json] = [list(self._each[name])] if name in self._each else []
             protocols.append([name, machine_digest(machine), *sliced])
         rules: list[Json] = [[rule.rule.name, rule.text] for rule in self.rules.machines]
+        if self.document.globals or self.document.types:
+            return digest([protocols, rules, document_to_json(self.document)])
         if self.document.events is not None:
             return digest([protocols, rules, [print_event_line(line) for line in self.document.events.lines]])
         return digest([protocols, rules] if rules else protocols)
@@ -113,8 +132,17 @@ class Contract:
         return _recompile, (self.document, self.limits)
 
     def __repr__(self) -> str:
-        names = ", ".join(name or "(bare)" for name in self.machines) or f"of {len(self.rules.machines)} rules"
+        declared = [*self.machines, *(protocol.name for protocol in self.document.globals)]
+        names = ", ".join(name or "(bare)" for name in declared) or f"of {len(self.rules.machines)} rules"
         return f"<Contract {names} from {self.document.source.name}>"
+
+    def __getitem__(self, name: str) -> NamedProtocol:
+        """One of its protocols, for whoever takes one; `KeyError` if it declares none of that name."""
+        names = [*self.machines, *(protocol.name for protocol in self.document.globals)]
+        if name not in names:
+            listed = ", ".join(str(known) for known in names)
+            raise KeyError(f"the contract declares no protocol {name!r}; it declares {listed}")
+        return NamedProtocol(self, name)
 
     def to_json(self) -> dict[str, Json]:
         """The contract as JSON values, without loss except for places and comments."""
@@ -129,6 +157,13 @@ class Contract:
             return next(iter(self._stages))
         if name is not None and name in self.machines:
             return name
+        between = [protocol.name for protocol in self.document.globals]
+        if name in between or (name is None and not self._stages):
+            which = name or between[0]
+            watch = (
+                f"`Session(contract, protocol={which!r})` watches all of them, `project` gives each its own contract"
+            )
+            raise UsageError(f"protocol `{which}` is between roles, and nobody's alone: {watch}")
         names = [known for known in self.machines if known is not None]
         listed = ", ".join(f"`{known}`" for known in names)
         if name is None:
@@ -139,7 +174,7 @@ class Contract:
 
     def machine(self, name: str | None = None) -> Machine:
         """The compiled protocol of that name."""
-        if not self.machines:
+        if not self.machines and not self.document.globals:
             raise UsageError("the contract has rules and no protocol")
         return self.machines[self.protocol_name(name)]
 

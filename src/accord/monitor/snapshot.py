@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from accord.machine.taking import Holding
     from accord.monitor.step import Place
 
-__all__ = ["FORMAT", "VERSION", "describe", "read", "read_described", "write"]
+__all__ = ["FORMAT", "VERSION", "check_key", "describe", "read", "read_described", "sealed", "unsealed", "write"]
 
 FORMAT = "accord.snapshot"
 VERSION = 1
@@ -71,8 +71,12 @@ def write(
     situation: Situation, contract: Contract, protocol: str | None, mode: Mode, events: int, key: bytes | None
 ) -> dict[str, Json]:
     """The snapshot of a session."""
-    _check_key(key)
-    body = describe(situation, contract, protocol, mode, events)
+    return sealed(describe(situation, contract, protocol, mode, events), key)
+
+
+def sealed(body: dict[str, Json], key: bytes | None) -> dict[str, Json]:
+    """What a snapshot holds, with its checksum."""
+    check_key(key)
     return {**body, "checksum": _seal(encode(body), key)}
 
 
@@ -104,10 +108,15 @@ def read(
     snapshot: Mapping[str, object] | str | bytes, contract: Contract, key: bytes | None
 ) -> tuple[Situation, str | None, Mode, int]:
     """Situation, protocol, mode and number of events of a snapshot; `UsageError` if anything about it is wrong."""
-    _check_key(key)
+    return read_described(unsealed(snapshot, key), contract)
+
+
+def unsealed(snapshot: Mapping[str, object] | str | bytes, key: bytes | None) -> bytes:
+    """What a snapshot holds, as JSON, if its checksum is right."""
+    check_key(key)
     body = _decode(snapshot)
     checksum = body.pop("checksum", None)
-    return read_described(_check_seal(body, checksum, key), contract)
+    return _check_seal(body, checksum, key)
 
 
 def read_described(data: bytes, contract: Contract) -> tuple[Situation, str | None, Mode, int]:
@@ -150,7 +159,8 @@ def _rules(states: list[list[object]], contract: Contract) -> RuleNodes:
     return tuple(rule_from_json(state, machine) for state, machine in zip(states, machines, strict=True))
 
 
-def _check_key(key: bytes | None) -> None:
+def check_key(key: bytes | None) -> None:
+    """Raise `UsageError` for what can be no key."""
     if key is not None and (not isinstance(key, bytes) or not key):
         raise UsageError("a key is a non-empty `bytes` value")
 

@@ -70,6 +70,7 @@ class _Stated:
     state: int | str | None
     explanation: str
     reasons: tuple[str, ...] = ()
+    suspects: tuple[str, ...] = ()
 
 
 _Facts: TypeAlias = "_Stated | Refusal"
@@ -118,6 +119,25 @@ class Violation:
         object.__setattr__(violation, "position", position)
         return violation
 
+    @classmethod
+    def blaming(
+        cls,
+        suspects: Iterable[str],
+        expected: Iterable[str],
+        got: str,
+        explanation: str,
+        *,
+        contract: str,
+        clause: str = "protocol",
+        state: str | None = None,
+        reasons: tuple[str, ...] = (),
+    ) -> Violation:
+        """The violation of a protocol between roles: who may have broken it, and what they could have done."""
+        blamed = tuple(sorted(suspects))
+        role = blamed[0] if len(blamed) == 1 else None
+        words = tuple(sorted(expected))
+        return cls.of(_Stated(words, got, contract, clause, role, state, explanation, reasons, blamed), None)
+
     @property
     def expected(self) -> list[str]:
         """The words that were legal, sorted; a list of your own."""
@@ -142,6 +162,13 @@ class Violation:
     def role(self) -> str | None:
         """The role that broke the contract, where the contract has roles."""
         return self._facts.role
+
+    @property
+    def suspects(self) -> tuple[str, ...]:
+        """The roles that may have broken the contract, sorted; one, if it is certain which."""
+        if isinstance(self._facts, _Stated) and self._facts.suspects:
+            return self._facts.suspects
+        return () if self.role is None else (self.role,)
 
     @property
     def state(self) -> int | str | None:
@@ -175,6 +202,7 @@ class Violation:
             facts.state,
             facts.explanation,
             facts.reasons,
+            self.suspects,
         )
         return Violation.of, (stated, self.position)
 
@@ -188,7 +216,9 @@ class Violation:
 
     def to_dict(self) -> dict[str, object]:
         """Everything it knows, as plain values."""
+        blamed = {"suspects": list(self.suspects)} if self.suspects else {}
         return {
+            **blamed,
             "expected": self.expected,
             "got": self.got,
             "contract": self.contract,

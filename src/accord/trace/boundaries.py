@@ -164,7 +164,9 @@ class GenerateBoundaries:
 
     def start(self, run: Run, position: int, seq: int, payload: Payload) -> None:
         """A generation begins."""
-        name = self._id(run, position, seq, payload, self.config.start_kind)
+        name = payload.get(self._id_key)
+        if name is not None and type(name) is not str:
+            name = read_id(self.report, run, position, seq, self.config.start_kind, payload, self._id_key)
         opened = run.generations.get(name)
         if opened is not None:
             self.report.add(
@@ -177,7 +179,9 @@ class GenerateBoundaries:
 
     def end(self, run: Run, position: int, seq: int, payload: Payload) -> None:
         """A generation ends."""
-        name = self._id(run, position, seq, payload, self.config.end_kind)
+        name = payload.get(self._id_key)
+        if name is not None and type(name) is not str:
+            name = read_id(self.report, run, position, seq, self.config.end_kind, payload, self._id_key)
         if run.generations.pop(name, None) is None:
             self.report.add(
                 run, position, "GENERATE_NO_START", seq, self.config.end_kind,
@@ -195,9 +199,6 @@ class GenerateBoundaries:
     def open(self, run: Run) -> Iterator[int]:
         """Where what would be a violation at the end began."""
         return iter([opened[0] for opened in run.generations.values()])
-
-    def _id(self, run: Run, position: int, seq: int, payload: Payload, kind: str) -> str | int | None:
-        return read_id(self.report, run, position, seq, kind, payload, self._id_key)
 
 
 def close_by_error(streams: StreamBoundaries | None, generations: GenerateBoundaries | None) -> Handler:

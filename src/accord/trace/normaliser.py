@@ -33,7 +33,6 @@ HASH_STRINGS_OVER = 512
 
 _REMEMBERED_KEYS = 10_000
 _EXACT = 1 << 53
-_SIMPLE = frozenset({int, bool, type(None)})
 _TOO_DEEP = f"it is nested deeper than {DEEPEST}, or inside itself"
 
 
@@ -115,7 +114,7 @@ class TracePayloadNormaliser:
     def _object(self, value: dict[str, Any], depth: int, odd: list[object]) -> dict[str, Any]:  # noqa: C901, PLR0912
         """The normal form of an object: itself, if that is its normal form. It is in one piece because it is hot."""
         if self._patterns or not self._drop.isdisjoint(value):
-            value = {key: item for key, item in value.items() if key not in self._drop and not self._is_noise(key)}
+            value = self._without_noise(value)
         longest = self._longest
         normal: dict[str, Any] | None = None
         key: Any = None
@@ -129,7 +128,7 @@ class TracePayloadNormaliser:
                     if len(item) <= longest:
                         continue
                     new = _hashed(item, odd)
-                elif kind in _SIMPLE:
+                elif kind is int or item is None or kind is bool:
                     continue
                 elif kind is dict and depth < DEEPEST and MARK not in item:
                     new = self._object(item, depth + 1, odd)
@@ -158,7 +157,7 @@ class TracePayloadNormaliser:
                 kind = type(item)
                 if kind is dict and depth < DEEPEST and MARK not in item:
                     new = self._object(item, depth + 1, odd)
-                elif kind in _SIMPLE or (kind is str and len(item) <= longest):
+                elif kind is int or item is None or kind is bool or (kind is str and len(item) <= longest):
                     continue
                 else:
                     new = self._other(item, depth + 1, odd)
@@ -189,8 +188,16 @@ class TracePayloadNormaliser:
         kind = type(value)
         raise NotJsonError(f"a `{kind.__module__}.{kind.__qualname__}` is no JSON", ())
 
+    def _without_noise(self, value: dict[str, Any]) -> dict[str, Any]:
+        if self._patterns:
+            return {key: item for key, item in value.items() if key not in self._drop and not self._is_noise(key)}
+        clean = value.copy()
+        for key in self._drop.intersection(value):
+            del clean[key]
+        return clean
+
     def _is_noise(self, key: str) -> bool:
-        if not self._patterns or not isinstance(key, str):
+        if not isinstance(key, str):
             return False
         known = self._known.get(key)
         if known is None:
@@ -249,8 +256,7 @@ def _key(key: object) -> str:
 
 
 def _hashed(value: Any, odd: list[object]) -> dict[str, str]:  # noqa: ANN401 - payload values
-    data = encode(value) if odd else encode_plain(value)
-    return make_mark(sha256(data).hexdigest())
+    return make_mark(sha256(encode(value) if odd else encode_plain(value)).hexdigest())
 
 
 def _float(value: float, odd: list[object]) -> int | float:

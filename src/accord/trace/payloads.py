@@ -24,7 +24,6 @@ NO_PAYLOAD: Payload = {}
 """Stands for a payload that is none, which has been told."""
 
 _TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "NoneType": "null"}
-_MISSING: Any = object()
 
 
 class _Tool(NamedTuple):
@@ -41,6 +40,8 @@ class ToolPayloads:
         self.report = report
         self._start_kind = calls.call_start_kind
         self._result_kind = calls.call_result_kind
+        self._tool_key = config.tool_key
+        self._args_key = config.args_key
         self._tools = {
             name: _Tool(
                 tool.required,
@@ -65,33 +66,39 @@ class ToolPayloads:
 
     def call(self, run: Run, position: int, seq: int, payload: Payload) -> None:
         """A tool is called."""
-        name = payload.get(self.config.tool_key)
+        name = payload.get(self._tool_key)
         if type(name) is not str:
             if payload is not NO_PAYLOAD:
                 what = "missing" if name is None else f"a `{type(name).__name__}`"
-                detail = f"{shown(self.config.tool_key)} is {what}; a call names its tool"
+                detail = f"{shown(self._tool_key)} is {what}; a call names its tool"
                 self.report.add(run, position, "INVALID_PAYLOAD", seq, self._start_kind, detail, tool_name=None)
             return
         tool = self._tools.get(name)
         if tool is None:
             return
-        arguments = payload.get(self.config.args_key, _MISSING)
-        if arguments is _MISSING or arguments is None:
-            if tool.required:
-                detail = f"the call of {shown(name)} carries no {shown(self.config.args_key)}"
+        required, schema, _ = tool
+        arguments = payload.get(self._args_key)
+        if arguments is None:
+            if required:
+                detail = f"the call of {shown(name)} carries no {shown(self._args_key)}"
                 self.report.add(run, position, "INVALID_PAYLOAD", seq, self._start_kind, detail, tool_name=name)
             return
-        if tool.arguments is not None:
-            for code, detail, context in self._judge(tool.arguments, arguments, name, "arguments"):
-                self.report.add(run, position, code, seq, self._start_kind, detail, tool_name=name, **context)
+        if schema is None or ((not schema.wants_object or isinstance(arguments, dict)) and schema.accepts(arguments)):
+            return
+        for code, detail, context in _judge(schema, arguments, name, "arguments"):
+            self.report.add(run, position, code, seq, self._start_kind, detail, tool_name=name, **context)
 
     def result(self, run: Run, position: int, seq: int, payload: Payload) -> None:
         """A tool has answered; what failed has no result to look at."""
-        name = payload.get(self.config.tool_key)
+        name = payload.get(self._tool_key)
         tool = self._tools.get(name) if type(name) is str else None
-        if tool is None or tool.result is None or payload.get("ok") is False or "result" not in payload:
+        schema = None if tool is None else tool.result
+        if schema is None or payload.get("ok") is False or "result" not in payload:
             return
-        for _, detail, context in self._judge(tool.result, payload["result"], str(name), "result"):
+        value = payload["result"]
+        if schema.accepts(value):
+            return
+        for _, detail, context in _judge(schema, value, str(name), "result"):
             self.report.add(
                 run, position, "INVALID_PAYLOAD", seq, self._result_kind, detail, tool_name=name, **context
             )  # fmt: skip
@@ -104,25 +111,26 @@ class ToolPayloads:
         del run
         return iter(())
 
-    def _judge(
-        self,
-        schema: Schema,
-        value: Any,  # noqa: ANN401 - any JSON
-        tool: str,
-        what: str,
-    ) -> Iterator[tuple[str, str, dict[str, Any]]]:
-        if schema.wants_object and what == "arguments" and not isinstance(value, dict):
-            yield "INVALID_PAYLOAD", f"the arguments of {shown(tool)} are {_article(value)} and no object", {}
-            return
-        try:
-            if schema.is_valid(value):
-                return
-            complaints = list(schema.complaints(value))
-        except Exception as error:  # noqa: BLE001 - a value that the library cannot read is no good value
-            yield "INVALID_PAYLOAD", f"the {what} of {shown(tool)} cannot be checked: {shown(error)}", {}
-            return
-        for complaint in complaints:
-            yield _violation(complaint, tool, what)
+
+def _judge(
+    schema: Schema,
+    value: Any,  # noqa: ANN401 - any JSON
+    tool: str,
+    what: str,
+) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """What is wrong with a value that its schema does not accept."""
+    if schema.wants_object and what == "arguments" and not isinstance(value, dict):
+        yield "INVALID_PAYLOAD", f"the arguments of {shown(tool)} are {_article(value)} and no object", {}
+        return
+    try:
+        complaints = list(schema.complaints(value))
+    except Exception as error:  # noqa: BLE001 - a value that the library cannot read is no good value
+        yield "INVALID_PAYLOAD", f"the {what} of {shown(tool)} cannot be checked: {shown(error)}", {}
+        return
+    if not complaints:
+        yield "INVALID_PAYLOAD", f"the {what} of {shown(tool)} cannot be checked", {}
+    for complaint in complaints:
+        yield _violation(complaint, tool, what)
 
 
 def _violation(complaint: Complaint, tool: str, what: str) -> tuple[str, str, dict[str, Any]]:

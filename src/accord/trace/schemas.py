@@ -19,6 +19,20 @@ __all__ = ["Complaint", "Schema", "SchemaError", "compile_schema"]
 
 _MOST_COMPLAINTS = 20
 _LONGEST = 300
+_OF_OBJECTS = frozenset(
+    [
+        "additionalProperties",
+        "dependentRequired",
+        "dependentSchemas",
+        "maxProperties",
+        "minProperties",
+        "patternProperties",
+        "properties",
+        "propertyNames",
+        "required",
+        "unevaluatedProperties",
+    ]
+)
 
 
 class SchemaError(UsageError):
@@ -42,7 +56,7 @@ class Complaint(NamedTuple):
 class Schema:
     """A compiled schema."""
 
-    __slots__ = ("_validator", "is_valid", "wants_object")
+    __slots__ = ("_is_valid", "_validator", "wants_object")
 
     def __init__(self, schema: Json) -> None:
         library = _library()
@@ -52,9 +66,16 @@ class Schema:
             raise SchemaError(clip(str(error.message), _LONGEST), tuple(error.instance_path)) from None
         except (ValueError, TypeError, OverflowError, RecursionError, library.ReferencingError) as error:
             raise SchemaError(clip(str(error), _LONGEST)) from None
-        self.is_valid = self._validator.is_valid
-        # A schema that speaks of properties and not of types would let everything pass that is no object.
-        self.wants_object = isinstance(schema, dict) and not {"type", "$ref", "enum", "const"} & set(schema)
+        self._is_valid = self._validator.is_valid
+        self.wants_object = isinstance(schema, dict) and "type" not in schema and not _OF_OBJECTS.isdisjoint(schema)
+        """Whether it speaks of properties and not of types: it would let everything pass that is no object."""
+
+    def accepts(self, value: object) -> bool:
+        """Whether there is nothing wrong with a value. One that the library cannot read is no good value."""
+        try:
+            return bool(self._is_valid(value))
+        except Exception:  # noqa: BLE001 - the library says of no value what it raises
+            return False
 
     def complaints(self, value: object) -> Iterator[Complaint]:
         """What is wrong with a value, the first few things."""

@@ -320,6 +320,14 @@ def test_an_answer_that_is_refused_is_withheld(fixed):
     assert "paid" not in result.content
 
 
+def test_the_words_about_a_withheld_answer_do_not_give_it_away():
+    tools, _, _ = made("protocol P = ?pay.!pay(paid < 5).end")
+    (result,) = tools.process(batch(pay(4711, "a")))
+    assert result.withheld == {"paid": 4711} and "4711" in result.verdict.explain()
+    assert "4711" not in result.content
+    assert result.content.endswith("`!pay` is refused by the protocol P. Allowed now: `!pay(paid < 5)`.")
+
+
 def test_in_a_session_that_halts_a_refused_answer_raises_with_all_results():
     tools, till, _ = made("protocol P = rec L.{?pay.L, !pay(paid < 5).L, ?stop.end}", "halt")
     with pytest.raises(ProtocolViolationError) as caught:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 
 import pytest
@@ -41,7 +42,7 @@ def test_odd_lines_are_read():
         (b'{"seq":0,"kind":"a","payload":{"x":1e999}}', "out of range"),
         (b'{"seq":0,"kind":"a","payload":{"x":"\xff"}}', "not UTF-8"),
         (b'{"seq":0,"kind":"a","payload":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested too deep"),
-        (b'{"seq":0,"kind":"a","payload":{"n":' + b"9" * 10_000 + b"}}", "no JSON"),
+        (b'{"seq":0,"kind":"a","payload":{"n":' + b"9" * 10_000 + b"}}", "an integer has 10000 digits"),
     ],
     ids=lambda value: value[:30] if isinstance(value, bytes) else "",
 )
@@ -51,9 +52,46 @@ def test_bad_lines_are_named(line, why):
         read(good + good + line + b"\n" + good)
 
 
+class Pipe(io.RawIOBase):
+    """What can be read once."""
+
+    def __init__(self, data):
+        self._data = io.BytesIO(data)
+
+    def readable(self):
+        return True
+
+    def read(self, size=-1):
+        return self._data.read(size)
+
+
+@pytest.mark.parametrize("before", [b"", b"\xef\xbb\xbf"], ids=["", "bom"])
+def test_the_number_of_a_bad_line_counts_every_line(before):
+    good = b'{"seq":0,"kind":"a","payload":{"t":"' + b"x" * 100 + b'"}}\n'
+    data = before + (good + b"\n" + b"  \r\n") * 2000 + b"[1]\n" + good
+    assert len(data) > 5 * reading._PIECE
+    file = io.BytesIO(b"not this" + data)
+    file.seek(8)
+    with pytest.raises(UsageError, match=r"^<trace>:6001: expected an event"):
+        list(read_trace(file))
+    with pytest.raises(UsageError, match=f"^<trace>: byte {len(data) - len(before + good) - 4}: expected an event"):
+        list(read_trace(Pipe(data)))
+
+
+def test_files_that_cannot_be_read_to_their_end(tmp_path):
+    path = tmp_path / "t.jsonl.gz"
+    path.write_bytes(gzip.compress(b'{"seq":0,"kind":"a"}\n' * 10_000)[:-20])
+    with gzip.open(path) as file, pytest.raises(UsageError, match=r"cannot read .*t.jsonl.gz: .*end-of-stream"):
+        list(read_trace(file))
+    with pytest.raises(UsageError, match=r"t.jsonl.gz:1: it is not UTF-8"):
+        list(read_trace(path))
+    with pytest.raises(UsageError, match="cannot read"):
+        list(read_trace(tmp_path))
+
+
 def test_a_line_without_end_is_refused(monkeypatch):
     monkeypatch.setattr(reading, "LONGEST_LINE", 1 << 20)
-    with pytest.raises(UsageError, match="line 1 is longer"):
+    with pytest.raises(UsageError, match="the line at byte 0 is longer"):
         read(b'{"seq":0,"kind":"' + b"x" * (3 << 20))
 
 

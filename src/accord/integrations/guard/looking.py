@@ -142,4 +142,4 @@ def _complete(claim: Claim, tools: Mapping[str, GuardedTool] | None, *, strict: 
         except NotPlainError as error:
             if strict:
                 return replace(claim, fault=f"the arguments of `{claim.call.name}` are no JSON: {error}")
-    return replace(claim, arguments=arguments)
+    return claim if arguments is claim.arguments else replace(claim, arguments=arguments)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from accord.integrations.exchange import ToolCall
     from accord.integrations.guard.policy import Policy
     from accord.integrations.guard.reviewing import Way
-    from accord.integrations.guard.state import Review, State
+    from accord.integrations.guard.state import Desk, Review, State
     from accord.machine.clocks import Time
     from accord.monitor import Verdict
 
@@ -42,6 +42,7 @@ __all__ = [
     "happen_then",
     "pass_time",
     "release",
+    "remember_done",
     "reserve",
     "settle",
     "start",
@@ -51,6 +52,8 @@ __all__ = [
 
 REMEMBERED = 64
 """Calls that have run are known by their id until so many others have."""
+_RECOGNISED = 8
+"""So much of a call's digest is remembered, in order to say whether its id was used for another one since."""
 _COUNTED = 32
 """Labels whose refusals are counted."""
 
@@ -169,7 +172,7 @@ class _Deciding:
             return Decision(_with(call, out.events[-1].payload), "admitted", ticket=call.id)
         for done in self.state.desk.done:
             if done.ticket == call.id:
-                same = done.digest == action
+                same = action.startswith(done.digest)
                 return self._turn_down(claim, words.already_run(call.id) if same else words.other_call(call.id))
         return None
 
@@ -328,9 +331,7 @@ def settle(policy: Policy, state: State, ticket: str, result: Mapping[str, objec
     log: list[Firm | Out] = []
     for logged in state.log:
         log.extend([Firm(event) for event in out.events] if logged is out else [logged])
-    desk = state.desk
-    if out.digest:
-        desk = desk._replace(done=(*desk.done, Done(out.ticket, out.digest))[-REMEMBERED:])
+    desk = remember_done(state.desk, out)
     # Before time passes: a call that was made in time is not late because its tool takes long.
     passed = pass_time(policy, fold(state._replace(log=tuple(log), desk=desk)), at)
     state, notes = passed.state, list(passed.notes)
@@ -348,6 +349,13 @@ def settle(policy: Policy, state: State, ticket: str, result: Mapping[str, objec
             state, (Noted(Given("?", label, payload, None, None, at, {"call": ticket}), refusal),), refusal
         )
     return Change(happened.state, (*notes, *happened.notes), happened.answer)
+
+
+def remember_done(desk: Desk, out: Out) -> Desk:
+    """The desk that knows of a call that has run."""
+    if not out.digest:
+        return desk
+    return desk._replace(done=(*desk.done, Done(out.ticket, out.digest[:_RECOGNISED]))[-REMEMBERED:])
 
 
 def release(

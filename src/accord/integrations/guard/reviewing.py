@@ -7,15 +7,17 @@ this payload, and lets no other use it up. If the call then fails, both are take
 
 from __future__ import annotations
 
+import hashlib
 from itertools import product
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from accord.canonical import digest
+from accord.canonical import encode, encode_plain
 from accord.errors import UsageError
 from accord.integrations.guard import words
 from accord.integrations.guard.decisions import Change, Remark
 from accord.integrations.guard.state import Out, Review
 from accord.integrations.guard.worlds import judge, worlds
+from accord.ledger.represent import plain_copy
 from accord.machine.events import Event
 from accord.monitor.step import is_over
 from accord.monitor.verdicts import Ok, Violation
@@ -57,7 +59,9 @@ _SOMEBODY = "somebody"
 
 def digest_of(label: str, payload: Mapping[str, Json]) -> str:
     """The identity of an action: what is called, and with what."""
-    return digest([label, dict(payload)]).removeprefix("sha256:")
+    plain = plain_copy(payload)
+    encoded = encode([label, dict(payload)]) if plain is None else encode_plain([label, plain])
+    return hashlib.sha256(encoded).hexdigest()
 
 
 class Way(NamedTuple):
@@ -269,6 +273,9 @@ def _to_be_decided(desk: Desk, identity: str, at: Time | None) -> Review:
 def _check_modified(policy: Policy, state: State, review: Review, payload: Mapping[str, Json], at: Time | None) -> None:
     if review.gate is None:
         raise UsageError("this review asks whether the agent may go on; there is nothing to modify")
+    unfit = policy.unfit(review.name, payload)
+    if unfit is not None:
+        raise UsageError(f"`{review.name}` cannot be called with this payload: {unfit}; nothing was decided")
     here = worlds(state)
     if here is None or find_way(policy, state.desk, here, review.label, payload, at) is None:
         out = [logged.name for logged in state.log if isinstance(logged, Out)]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from accord.errors import UsageError, ViolationError
 from accord.integrations import payloads
-from accord.integrations.batch import in_words
+from accord.integrations.batch import in_words, withheld
 from accord.integrations.exchange import ToolCall, ToolResult
 from accord.integrations.guard import words
 from accord.integrations.guard.decisions import Decision
@@ -231,11 +231,11 @@ def _settled(session: LiveSession, decision: Decision, value: object) -> tuple[T
     if type(verdict) is Ok or session.policy.observes:
         return result, None
     said = _why_withheld(verdict)
-    withheld = replace(result, result=None, error=said, verdict=verdict, withheld=value)
-    return withheld, Decision(call, "refused", said, verdict=verdict)
+    refused = replace(result, result=None, error=said, verdict=verdict, withheld=value)
+    return refused, Decision(call, "refused", said, verdict=verdict)
 
 
 def _why_withheld(verdict: object) -> str:
     if isinstance(verdict, Blocked):
         return f"the tool has run, but that could not be kept, so its result is not passed on: {verdict.reason}"
-    return f"the tool has run, but the contract does not let its result through: {in_words(verdict)}"
+    return withheld(verdict)

@@ -67,7 +67,7 @@ Logged = Firm | Out
 
 
 class Done(NamedTuple):
-    """A call that has run, and what it was."""
+    """A call that has run, and what it was: how its digest begins."""
 
     ticket: str
     digest: str

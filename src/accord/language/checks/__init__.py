@@ -9,18 +9,25 @@ from typing import TYPE_CHECKING
 
 from accord.language.checks import (
     binding,
+    calls,
     choices,
     deceptive_labels,
+    deciders,
     declarations,
     events,
+    exchanges,
+    global_loops,
     guardedness,
     nesting,
     payloads,
     reachability,
     registers,
+    roles,
     rules,
+    types,
 )
 from accord.language.checks.ways import ways_through
+from accord.language.global_firsts import Shapes
 
 if TYPE_CHECKING:
     from accord.diagnostics import Diagnostic
@@ -32,7 +39,8 @@ __all__ = ["check_document"]
 
 def check_document(document: Document, limits: Limits) -> list[Diagnostic]:
     """Every finding in a parsed text, in source order."""
-    findings = [*declarations.check(document), *rules.check(document), *events.check(document)]
+    findings = [*declarations.check(document), *rules.check(document)]
+    findings += [*events.check(document), *types.check(document)]
     for declaration in document.declarations:
         body, source = declaration.body, document.source
         findings += nesting.check(body, source, limits)
@@ -46,5 +54,18 @@ def check_document(document: Document, limits: Limits) -> list[Diagnostic]:
             findings += guardedness.check(body, source, known)
             findings += reachability.check(body, source, known)
         findings += deceptive_labels.check(body, source)
+    findings += _check_globals(document)
     findings.sort(key=lambda d: d.span)
+    return findings
+
+
+def _check_globals(document: Document) -> list[Diagnostic]:
+    findings: list[Diagnostic] = []
+    shapes = Shapes(document.globals)
+    for protocol in document.globals:
+        findings += exchanges.check(protocol, document.source)
+        findings += roles.check(protocol, document.source)
+        findings += calls.check(protocol, document, shapes)
+        findings += deciders.check(protocol, document.source, shapes)
+        findings += global_loops.check(protocol, document.source, shapes)
     return findings

@@ -8,7 +8,8 @@ from accord.diagnostics import Diagnostic, Note
 
 if TYPE_CHECKING:
     from accord.diagnostics import Span
-    from accord.language.tree import Document
+    from accord.language.global_tree import GlobalProtocol
+    from accord.language.tree import Declaration, Document
 
 __all__ = ["check"]
 
@@ -17,7 +18,8 @@ def check(document: Document) -> list[Diagnostic]:
     """One finding for each name that was taken already."""
     findings: list[Diagnostic] = []
     seen: dict[str, Span] = {}
-    for declaration in document.declarations:
+    named: list[Declaration | GlobalProtocol] = [*document.declarations, *document.globals]
+    for declaration in sorted(named, key=lambda d: d.span):
         name = declaration.name
         if name is None:
             continue

@@ -11,9 +11,11 @@ from accord.language.labels import is_name
 from accord.language.lexer import Token, tokenise
 from accord.language.parser.cursor import Cursor
 from accord.language.parser.events import read_events
+from accord.language.parser.globals import read_global
 from accord.language.parser.local import read_protocol
 from accord.language.parser.rules import read_rule
 from accord.language.parser.slices import read_slice
+from accord.language.parser.types import read_enum, read_record
 from accord.language.tree import NOWHERE, Declaration, Document, Item
 
 if TYPE_CHECKING:
@@ -56,21 +58,37 @@ def parse_document(source: Source, limits: Limits) -> tuple[Document, list[Diagn
 
 
 def _declares(tokens: list[Token], at: int) -> bool:
-    """Whether `protocol Name =`, `rule "name"` or `events {` stands there; `rule name {` is meant to be one too."""
+    """Whether a declaration begins there: a keyword, its name and a sign.
+
+    `rule name {` is meant to be one too, although the name of a rule stands in quotes.
+    """
     word = tokens[at]
     if word.kind != "word" or word.value not in _READERS or at + 2 >= len(tokens):
         return False
     name, sign = tokens[at + 1], tokens[at + 2]
-    if word.value == "events":
-        return name.kind == "sign" and name.value == "{" and (not at or tokens[at - 1].value not in _BEFORE_A_LABEL)
-    if word.value == "protocol":
-        return name.kind == "word" and sign.kind == "sign" and sign.value == "="
+    if word.value == "protocol" and name.kind == "word" and sign.kind == "sign" and sign.value == "=":
+        return True
+    if word.value != "rule":
+        brace = name if word.value == "events" else sign
+        named = at > 0 and tokens[at - 1].value in _BEFORE_A_NAME  # somebody called a message or a role that
+        is_name = word.value == "events" or name.kind == "word"
+        return is_name and brace.kind == "sign" and brace.value == "{" and not named
     return name.kind == "string" or (name.kind == "word" and sign.kind == "sign" and sign.value == "{")
 
 
 def _rule(cursor: Cursor) -> list[Item]:
     rule = read_rule(cursor)
     return [rule] if rule else []
+
+
+def _record(cursor: Cursor) -> list[Item]:
+    record = read_record(cursor)
+    return [record] if record else []
+
+
+def _enum(cursor: Cursor) -> list[Item]:
+    enum = read_enum(cursor)
+    return [enum] if enum else []
 
 
 def _events(cursor: Cursor) -> list[Item]:
@@ -85,6 +103,9 @@ def _bare(cursor: Cursor) -> list[Item]:
 
 def _named(cursor: Cursor) -> list[Item]:
     start, name = cursor.tokens[cursor.at], cursor.tokens[cursor.at + 1]
+    if cursor.ahead(2).value == "{":
+        between_roles = read_global(cursor)
+        return [between_roles] if between_roles else []
     cursor.at += 3
     if not is_name(name.value):
         cursor.report("E013", f"`{name.value}` cannot be the name of a protocol", name.span)
@@ -110,7 +131,7 @@ def _readable(items: list[Item], places: list[int], start: int, end: int) -> lis
     return items if bisect_left(places, start) == bisect_left(places, end + 1) else []
 
 
-_READERS = {"protocol": _named, "rule": _rule, "events": _events}
+_READERS = {"protocol": _named, "rule": _rule, "events": _events, "record": _record, "enum": _enum}
 """What reads a declaration, by its first word."""
 
-_BEFORE_A_LABEL = frozenset("!?.-:")
+_BEFORE_A_NAME = frozenset("!?.-:,>")

@@ -70,6 +70,7 @@ class _Frame:
 _HELP_FOR_STRAY = {
     "|": "an interleaving stands in parentheses: `(!a | !b)`",
     ",": "the branches of a choice stand in braces: `{!a, !b}`",
+    ";": "steps of a local protocol are separated by `.`",
 }
 _A_STEP_IS = "a step is `!label`, `?label`, a choice `{…}`, a group `(…)`, `rec X.`, `end` or a recursion variable"
 _BEHIND_ELSE = "write `else end`, `else !label`, a recursion variable, a choice, or several steps in parentheses"
@@ -320,7 +321,8 @@ class _LocalParser:
                 help_="steps are separated by `.`",
             )
             return _Situation.STEP
-        self.cursor.report("E013", f"expected {self.follow()}; found {self.cursor.shown(token)}", token.span)
+        message = f"expected {self.follow()}; found {self.cursor.shown(token)}"
+        self.cursor.report("E013", message, token.span, help_=_HELP_FOR_STRAY.get(token.value, ""))
         self.cursor.at += 1
         return self.resynchronise()
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from accord.machine.rules import RuleMachine
     from accord.machine.tables import Machine, State
 
-__all__ = ["draw_mermaid", "draw_rules_mermaid"]
+__all__ = ["draw_mermaid", "draw_rules_mermaid", "entities"]
 
 _UNSAFE = re.compile(r"[^\w !?.-]")
 
@@ -63,7 +63,7 @@ def draw_rules_mermaid(rules: Sequence[RuleMachine]) -> str:
 
 
 def _legend(rules: Sequence[RuleMachine]) -> list[str]:
-    texts = [_entities(f"{quote(rule.rule.name)}: {rule.text}") for rule in rules]
+    texts = [entities(f"{quote(rule.rule.name)}: {rule.text}") for rule in rules]
     lines = [f'    state "{text}" as rule{number}' for number, text in enumerate(texts)]
     if lines:
         lines.append("    classDef rule fill:#ffe,stroke:#aa8")
@@ -78,13 +78,14 @@ def _edges(machine: Machine, state: State) -> Iterator[str]:
         yield f"s{state.join} : join"
     else:
         for symbol, target in state.edges:
-            yield f"s{target} : {_entities(machine.symbols[symbol].word)}"
+            yield f"s{target} : {entities(machine.symbols[symbol].word)}"
         if state.late is not None:
             yield f"s{state.late.target} : after {print_duration(state.late.milliseconds)}"
     if state.stop is not None:
         yield "[*]" if state.stop == "end" else "[*] : pause"
 
 
-def _entities(text: str) -> str:
+def entities(text: str) -> str:
+    """Text that Mermaid shows and does not read."""
     named = {'"': "#quot;", "<": "#lt;", ">": "#gt;", "&": "#amp;"}
     return _UNSAFE.sub(lambda m: named.get(m[0]) or f"#{ord(m[0])};", visible(text))

@@ -123,3 +123,24 @@ def test_a_tool_that_turns_out_to_be_asynchronous_is_told(guard_of):
 
     guard = guard_of("!a.end", tools={"a": lambda: later()})  # noqa: PLW0108 - it does not look asynchronous
     assert "was not waited for" in guard.run([ToolCall("a")])[0].error
+
+
+SECRETS = [
+    "!a.?a(total <= 100).end",
+    "protocol P = !a.?a(total <= 100).end",
+    "!a.?a(note == null).end",
+    "!a.?a(note in [1, 2]).end",
+    'protocol P = rec L.!a.?a.L rule "cheap" { at most 0 ?a(total > 100) }',
+    'rule "cheap" { at most 0 ?a(note != "x") }',
+    'protocol P = rec L.!a.?a.L rule "one each" { each note: at most 0 ?a }',
+]
+
+
+@pytest.mark.parametrize("contract", SECRETS)
+def test_the_words_about_a_withheld_result_do_not_give_it_away(guard_of, contract):
+    """Else a model reads in the refusal what the contract has refused to tell it."""
+    guard = guard_of(contract, tools={"a": lambda: {"total": 4711, "note": "4711"}})
+    (result,) = guard.run([ToolCall("a", {}, "c1")])
+    assert "does not let its result through: `?a` is refused by the" in result.content
+    assert "4711" not in result.content
+    assert result.withheld == {"total": 4711, "note": "4711"}

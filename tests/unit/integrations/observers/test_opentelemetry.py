@@ -100,6 +100,15 @@ def test_metrics(telemetry):
     assert all(0 < point.sum < 60 for point in durations.values())
 
 
+def test_names_that_a_model_has_made_up_are_short_and_visible(telemetry):
+    guard(telemetry).run([ToolCall("x\x1b[31m" * 1000, {}, "c\x1b" * 1000)])
+    ((key, _),) = telemetry.metric("accord.decisions").items()
+    (check,) = telemetry.named("accord.check")
+    for attributes in (dict(key), check.events[0].attributes):
+        assert len(attributes["gen_ai.tool.name"]) <= 100
+        assert "\x1b" not in str(attributes)
+
+
 def test_tool_spans_stand_where_the_program_is(telemetry):
     with telemetry.tracer.start_as_current_span("agent") as agent:
         guard(telemetry).run([ToolCall("pay", {"amount": 3})])
@@ -115,6 +124,44 @@ def test_a_tool_that_raises_marks_its_span(telemetry):
     assert failing.run([ToolCall("pay")])[0].error == "ValueError: no account"
     (tool,) = telemetry.named("execute_tool pay")
     assert tool.status.status_code is StatusCode.ERROR
+
+
+def test_what_an_exception_says_is_content():
+    def broken(pin):
+        raise ValueError(f"wrong pin {pin}")
+
+    for content in (False, True):
+        telemetry = Telemetry(content=content)
+        guard = Guard("rec L.{!pay.L}", tools={"pay": broken}, observers=[telemetry.observer])
+        guard.run([ToolCall("pay", {"pin": 4711}, "c1")])
+        (tool,) = telemetry.named("execute_tool pay")
+        assert tool.status.status_code is StatusCode.ERROR
+        assert tool.attributes["error.type"] == "ValueError"
+        assert ("4711" in tool.to_json()) is content
+
+
+def test_nothing_of_it_is_loaded_by_those_who_do_not_ask_for_it():
+    code = (
+        "import sys\nfrom accord import Guard, ToolCall\n"
+        "from accord.integrations.logs import LogObserver\n"
+        "guard = Guard('rec L.!pay.?pay.L', tools={'pay': str}, observers=[LogObserver()])\n"
+        "assert guard.run([ToolCall('pay')])[0].ok\n"
+        "print([name for name in sys.modules if 'opentelemetry' in name or 'langfuse' in name])"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert told == "[]\n"
+
+
+def test_nobody_is_timed_if_nobody_watches(monkeypatch):
+    """Off, it costs nothing: not even the clock is looked at."""
+    from accord.integrations.guard import observing, session
+
+    def never():
+        raise AssertionError
+
+    monkeypatch.setattr(session, "perf_counter", never)
+    monkeypatch.setattr(observing, "perf_counter", never)
+    assert Guard("!pay.?pay.end", tools={"pay": str}).run([ToolCall("pay")])[0].ok
 
 
 def test_without_the_package_the_error_names_the_extra():

@@ -1,0 +1,52 @@
+"""`Agent`: what a class that follows protocols is derived from.
+
+It has no state of its own. What an agent may do depends on where it is called from: a handler works in its
+conversation, and what that is the run time knows from the task that calls.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from accord.agents.runtime.strand import current_strand
+
+if TYPE_CHECKING:
+    from accord.agents.references import AgentRef
+
+__all__ = ["Agent"]
+
+M = TypeVar("M")
+
+
+class Agent:
+    """The base of agents. `@follows` says what it plays, methods `on_…` take messages, a `Supervisor` runs it.
+
+    An agent works on many conversations at the same time, each in its own task; within one conversation everything
+    happens in order. Where two protocols share a message, `protocol=` names the one that is meant.
+    """
+
+    async def on_start(self) -> None:
+        """Runs when the agent starts, and again whenever it is started again after a crash."""
+
+    async def send(self, to: str | AgentRef | type[Agent], message: object, *, protocol: str | None = None) -> None:
+        """Send a message to a role, to an agent, or to the agent of a class.
+
+        It goes into the conversation of this handler in which it is due. If there is none, and the message is one that
+        a protocol begins with, it opens a conversation. Returns when the message is in the receiver's mailbox, and
+        waits while that is full.
+
+        Raises `ViolationError` if the protocol does not allow it; nothing is sent then.
+        """
+        await current_strand(self).send(to, message, protocol)
+
+    async def reply(self, message: object, *, protocol: str | None = None) -> None:
+        """Send a message to whoever sent the last one that this handler has received; errors as for `send`."""
+        await current_strand(self).reply(message, protocol)
+
+    async def receive(self, message_class: type[M], *, protocol: str | None = None) -> M:
+        """Wait for a message of a class, or of one of `A | B`, in the conversations of this handler.
+
+        Raises `ViolationError` if no such message can come, and `PartnerCrashedError` if its sender has crashed.
+        """
+        message: Any = await current_strand(self).receive(message_class, protocol)
+        return message  # type: ignore[no-any-return] # made by that class

@@ -1,0 +1,24 @@
+"""What an agent and whoever runs it are told when something has failed for good."""
+
+from __future__ import annotations
+
+from accord.errors import AccordError
+
+__all__ = ["GaveUpError", "PartnerCrashedError"]
+
+
+class PartnerCrashedError(AccordError):
+    """A partner has crashed, and the protocol does not say what comes then: this conversation is over.
+
+    Nothing more can be sent or received in it. The partner may be back, for another conversation. An agent that does
+    not catch it has ended its part of the conversation in good order: it does not crash itself.
+    """
+
+    def __init__(self, message: str, *, role: str, conversation: str) -> None:
+        super().__init__(message)
+        self.role = role
+        self.conversation = conversation
+
+
+class GaveUpError(AccordError):
+    """Agents crashed more often than their supervisor allows; `__cause__` is what the last one crashed with."""

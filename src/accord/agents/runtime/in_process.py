@@ -1,0 +1,132 @@
+"""`InProcess`: mailboxes in memory, for agents of one process; the default."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from accord.agents.runtime.letters import Delivery
+from accord.agents.runtime.transport import Transport
+from accord.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from accord.agents.following import Part
+    from accord.agents.runtime.activity import Pause
+    from accord.agents.runtime.letters import Begun, Letter
+
+__all__ = ["InProcess"]
+
+
+@dataclass
+class _Box:
+    capacity: int
+    parts: tuple[Part, ...] = ()
+    waiting: deque[Delivery] = field(default_factory=deque)
+    taken: dict[str, Delivery] = field(default_factory=dict)
+    lanes: Counter[str] = field(default_factory=Counter)
+    full: deque[tuple[str, Pause]] = field(default_factory=deque)
+    begun: dict[tuple[str, Part], Begun] = field(default_factory=dict)
+    is_open: bool = False
+    arrival: asyncio.Future[None] | None = None
+
+
+class InProcess(Transport):
+    """Mailboxes in memory; supervisors of one event loop can share them."""
+
+    def __init__(self) -> None:
+        self._boxes: dict[str, _Box] = {}
+        self._posted = 0
+
+    async def open(self, name: str, parts: Sequence[Part], capacity: int) -> list[Begun]:
+        """Begin a life."""
+        box = self._boxes.setdefault(name, _Box(capacity))
+        if box.is_open:
+            raise UsageError(f"there is an agent `{name}` already")
+        box.is_open, box.capacity, box.parts = True, capacity, tuple(parts)
+        again = sorted(box.taken.values(), key=lambda delivery: int(delivery.number))
+        box.waiting.extendleft(reversed(again))
+        box.taken.clear()
+        return list(box.begun.values())
+
+    async def find(self, part: Part) -> list[str]:
+        """All agents that play a role."""
+        return sorted(name for name, box in self._boxes.items() if part in box.parts)
+
+    async def parts(self, name: str) -> list[Part]:
+        """What an agent plays."""
+        return list(self._boxes[name].parts) if name in self._boxes else []
+
+    async def post(self, name: str, letter: Letter, pause: Pause) -> None:
+        """Put a letter into a mailbox."""
+        box = self._boxes.get(name)
+        if box is None:
+            raise UsageError(f"there is no agent `{name}`")
+        # Who has waited goes first: else somebody might wait forever.
+        must_wait = not letter.gone and (box.lanes[letter.lane] >= box.capacity or self._queues(box, letter.lane))
+        while must_wait:
+            place = (letter.lane, pause)
+            box.full.append(place)
+            try:
+                await pause.wait()
+            finally:
+                if place in box.full:
+                    box.full.remove(place)
+            must_wait = box.lanes[letter.lane] >= box.capacity
+        self._posted += 1
+        box.lanes[letter.lane] += 1
+        box.waiting.append(Delivery(str(self._posted), letter))
+        if box.arrival is not None and not box.arrival.done():
+            box.arrival.set_result(None)
+
+    @staticmethod
+    def _queues(box: _Box, lane: str) -> bool:
+        return any(waiting == lane for waiting, _ in box.full)
+
+    async def take(self, name: str) -> Delivery:
+        """The next letter."""
+        box = self._boxes[name]
+        while not box.waiting:
+            box.arrival = asyncio.get_running_loop().create_future()
+            await box.arrival
+        delivery = box.waiting.popleft()
+        box.taken[delivery.number] = delivery
+        return delivery
+
+    async def settle(self, name: str, numbers: Sequence[str]) -> None:
+        """These letters are dealt with."""
+        box = self._boxes[name]
+        for number in numbers:
+            delivery = box.taken.pop(number, None)
+            if delivery is None:
+                continue
+            lane = delivery.letter.lane
+            box.lanes[lane] -= 1
+            if not box.lanes[lane]:
+                del box.lanes[lane]
+            for place in box.full:
+                if place[0] == lane:
+                    box.full.remove(place)
+                    place[1].wake()
+                    break
+
+    async def begin(self, name: str, begun: Begun) -> None:
+        """Remember a conversation."""
+        self._boxes[name].begun[begun.conversation, begun.part] = begun
+
+    async def end(self, name: str, begun: Begun, numbers: Sequence[str]) -> None:
+        """Forget a conversation."""
+        self._boxes[name].begun.pop((begun.conversation, begun.part), None)
+        await self.settle(name, numbers)
+
+    async def close(self, name: str) -> None:
+        """The agent stops."""
+        self._boxes[name].is_open = False
+
+    @property
+    def untaken(self) -> int:
+        """Letters that wait for a life that is there."""
+        return sum(len(box.waiting) for box in self._boxes.values() if box.is_open)

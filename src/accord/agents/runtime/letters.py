@@ -1,0 +1,55 @@
+"""What travels between agents, and what is remembered of a conversation beyond an agent's life."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from accord.agents.following import Part
+
+__all__ = ["Begun", "Delivery", "Letter"]
+
+
+class Letter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A message on its way, between two roles of one conversation.
+
+    `cast` says which agent plays which role. A letter that is `gone` carries no message: it tells that its sender takes
+    no further part in the conversation.
+    """
+
+    conversation: str
+    contract: str
+    protocol: str
+    sender: str
+    receiver: str
+    label: str
+    payload: dict[str, Any]
+    cast: dict[str, str]
+    opens: bool = False
+    gone: bool = False
+
+    @property
+    def part(self) -> Part:
+        """The role it is for."""
+        return Part(self.contract, self.protocol, self.receiver)
+
+    @property
+    def lane(self) -> str:
+        """What it takes room in: each sender of a conversation has a lane, conversations yet to be opened share one."""
+        return "" if self.opens else f"{self.conversation}/{self.sender}"
+
+
+class Delivery(NamedTuple):
+    """A letter as it was taken from a mailbox, with the number by which it is settled."""
+
+    number: str
+    letter: Letter
+
+
+class Begun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A conversation in which an agent has done something that others know of."""
+
+    conversation: str
+    part: Part
+    cast: dict[str, str]

@@ -1,0 +1,331 @@
+"""A life of an agent: from its start until it is stopped or crashes. A supervisor starts the next one.
+
+A life has one task that takes letters, and one for each strand. INVARIANT: all of them are in `tasks`, and when `stop`
+returns none is left.
+
+What others know of its conversations outlives it in the transport; what its monitors know does not: the next life
+starts its protocols afresh.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import count
+from typing import TYPE_CHECKING
+
+from accord.agents.failures import PartnerCrashedError
+from accord.agents.runtime.activity import Pause
+from accord.agents.runtime.conversation import Conversation
+from accord.agents.runtime.letters import Letter
+from accord.agents.runtime.strand import Strand
+from accord.errors import UsageError, ViolationError
+from accord.language.global_tree import CRASH
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Sequence
+
+    from accord.agents.agent import Agent
+    from accord.agents.declaring import Declaration
+    from accord.agents.following import Following, Part
+    from accord.agents.runtime.addressing import Addressee
+    from accord.agents.runtime.conversation import Arrival
+    from accord.agents.runtime.hub import Hub
+    from accord.agents.runtime.letters import Begun, Delivery
+    from accord.agents.runtime.memory import Memory
+
+__all__ = ["Life"]
+
+
+class Life:
+    """One life of the agent of a name. `failed` is called with what it crashed with, once."""
+
+    def __init__(
+        self,
+        hub: Hub,
+        name: str,
+        agent: Agent,
+        declaration: Declaration,
+        memory: Memory | None,
+        failed: Callable[[Life, BaseException], None],
+    ) -> None:
+        self.hub = hub
+        self.name = name
+        self.agent = agent
+        self.declaration = declaration
+        self.conversations: dict[tuple[str, Part], Conversation] = {}
+        self._memory = memory
+        self._failed = failed
+        self._over = hub.over[name]
+        self._checked: set[type] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._orders = count()
+        self._stopping = False
+
+    # -- its course ----------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Take letters, and run `on_start`."""
+        self._run(self._pump(), counted=False)
+        strand = Strand(self, f"{self.name}.on_start", handles=False)
+        self._run(self._strand(strand, self.agent.on_start))
+
+    async def stop(self) -> None:
+        """End every task of it, and wait until they are gone."""
+        self._stopping = True
+        here = asyncio.current_task()
+        tasks = {task for task in self._tasks if task is not here}
+        for task in tasks:
+            task.cancel()
+        cancelled = None
+        while tasks:
+            try:
+                _, tasks = await asyncio.wait(tasks)
+            except (
+                asyncio.CancelledError
+            ) as error:  # whoever stops us is in a hurry; nothing is left behind all the same
+                cancelled = error
+        if cancelled is not None:
+            raise cancelled
+
+    def _run(self, work: Coroutine[object, object, None], *, counted: bool = True) -> None:
+        if counted:
+            self.hub.activity.begin()
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+
+        def done(task: asyncio.Task[None]) -> None:
+            self._tasks.discard(task)
+            error = None if task.cancelled() else task.exception()
+            if error is not None:
+                self._crash(error)
+            if counted:
+                self.hub.activity.finish()
+
+        task.add_done_callback(done)
+
+    def _crash(self, error: BaseException) -> None:
+        if not self._stopping:
+            self._stopping = True
+            self._failed(self, error)
+
+    async def _pump(self) -> None:
+        while True:
+            delivery = await self.hub.transport.take(self.name)
+            self.hub.activity.begin()
+            try:
+                await self._route(delivery)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the agent has crashed by it
+                self._crash(error)
+                return
+            finally:
+                self.hub.activity.finish()
+
+    async def _route(self, delivery: Delivery) -> None:
+        letter = delivery.letter
+        key = (letter.conversation, letter.part)
+        conversation = self.conversations.get(key)
+        if conversation is None:
+            following = next((f for f in self.declaration.roles if f.part == letter.part), None)
+            if following is None or letter.gone or key in self._over:
+                if not letter.gone:
+                    why = "its conversation is over" if following else "the agent does not follow this protocol"
+                    self.hub.note(letter, self.name, "not delivered", {"label": letter.label, "why": why})
+                await self.settle([delivery.number])
+                return
+            conversation = self._add(letter.conversation, following, dict(letter.cast))
+        verdict = conversation.arrive(delivery, next(self._orders))
+        if letter.gone:
+            await self.settle([delivery.number])
+        if verdict is not None:
+            conversation.unsettled.append(delivery.number)
+            await self.leave(conversation, f"`{letter.sender}` has sent what is not allowed")
+            return
+        self._advance(conversation)
+
+    def _advance(self, conversation: Conversation) -> None:
+        """Let whoever works on a conversation look again; if nobody does, begin the handler of what is next."""
+        if conversation.over:
+            return
+        if conversation.strand is not None:
+            conversation.strand.pause.wake()
+            return
+        arrival = conversation.next()
+        if arrival is not None:
+            handler = self.declaration.handlers.get(arrival.label)
+            if handler is None:
+                following = conversation.following
+                come = f"`{arrival.label}` from `{arrival.sender}` has arrived"
+                raise ViolationError(
+                    f"protocol `{following.protocol}`, role `{following.role}`: {come}, and "
+                    f"`{self.declaration.name}` has no handler for it"
+                )
+            strand = Strand(self, f"{self.name}.{handler.method}", handles=True)
+            strand.own(conversation)
+            self._run(self._strand(strand, lambda: self._handle(strand, conversation, arrival)))
+        elif conversation.waits_in_vain_for is not None:
+            self._run(self._lose(conversation, conversation.waits_in_vain_for))
+
+    async def _handle(self, strand: Strand, conversation: Conversation, arrival: Arrival) -> None:
+        handler = self.declaration.handlers[arrival.label]
+        message = await strand.take(conversation, arrival, handler.message_class)
+        await getattr(self.agent, handler.method)(message)
+
+    async def _strand(self, strand: Strand, work: Callable[[], Coroutine[object, object, None]]) -> None:
+        strand.enter()
+        bereaved = False
+        await self.hub.activity.turn(f"{strand.what} starts")
+        try:
+            await work()
+        except PartnerCrashedError:
+            bereaved = True
+        except Exception:
+            await self.save()
+            raise
+        finally:
+            strand.ended = True
+        await self.save()
+        for conversation in strand.conversations:
+            if not conversation.over:
+                await self._let_go(strand, conversation, bereaved)
+
+    async def _let_go(self, strand: Strand, conversation: Conversation, bereaved: bool) -> None:
+        """A strand has ended: what does that mean for a conversation of it?"""
+        owed = conversation.owes
+        if owed and bereaved:
+            await self.leave(conversation, f"`{strand.what}` ended because a partner of another conversation crashed")
+            return
+        if owed:
+            following = conversation.following
+            verdict = conversation.session.close()
+            listed = " or ".join(f"`{word}`" for word in owed)
+            raise ViolationError(
+                f"E076: protocol `{following.protocol}` requires `{following.role}` to send {listed}, and "
+                f"`{strand.what}` has ended without it",
+                verdict,
+            )
+        if conversation.finished:
+            conversation.session.close()
+            await self._end(conversation)
+            return
+        conversation.strand = None
+        handled, conversation.unsettled = conversation.unsettled, []
+        if handled:
+            await self.begin(conversation)
+        await self.settle(handled)
+        self._advance(conversation)
+
+    # -- what strands need ---------------------------------------------------------------------------------------------
+
+    def check_class(self, message_class: type) -> None:
+        """`UsageError` if a class is not what the protocols say of a message of that name."""
+        if message_class in self._checked:
+            return
+        problems = [p for f in self.declaration.roles for p in f.unfit(message_class, {})]
+        if problems:
+            raise UsageError("\n".join(problems))
+        self._checked.add(message_class)
+
+    async def open(self, following: Following, role: str, addressee: Addressee) -> Conversation:
+        """Open a conversation and find out who plays in it."""
+        cast = {following.role: self.name}
+        for other in following.choreography.roles:
+            if other == following.role:
+                continue
+            if other == role and addressee.name is not None:
+                cast[other] = addressee.name
+                continue
+            names = await self.hub.transport.find(following.part._replace(role=other))
+            if len(names) != 1:
+                found = f"several agents play it: {', '.join(names)}" if names else "no agent plays it"
+                hint = "; send the first message to one of them" if names and other == role else ""
+                raise UsageError(f"role `{other}` of protocol `{following.protocol}`: {found}{hint}")
+            cast[other] = names[0]
+        return self._add(self.hub.new_id(), following, cast)
+
+    async def post(self, conversation: Conversation, letter: Letter) -> None:
+        """Put a letter into its receiver's mailbox; what is for somebody who is gone is only noted."""
+        if letter.receiver in conversation.gone:
+            why = f"`{letter.receiver}` has crashed"
+            self.hub.note(letter, self.name, "not delivered", {"label": letter.label, "why": why})
+            return
+        try:
+            await self.hub.transport.post(conversation.cast[letter.receiver], letter, Pause(self.hub.activity))
+        except BaseException:
+            # Nobody knows whether it is there. The monitor says that it was sent, so the conversation cannot go on.
+            conversation.over = True
+            raise
+
+    async def begin(self, conversation: Conversation) -> None:
+        """From now on others know of it."""
+        if not conversation.begun:
+            conversation.begun = True
+            await self.hub.transport.begin(self.name, conversation.as_begun)
+
+    async def settle(self, numbers: Sequence[str]) -> None:
+        """These letters are handled; what they have changed is kept before."""
+        if numbers:
+            await self.save()
+            await self.hub.transport.settle(self.name, numbers)
+
+    async def save(self) -> None:
+        """Keep the persistent fields."""
+        if self._memory is not None:
+            self._memory.save(self.agent)
+
+    async def leave(self, conversation: Conversation, why: str) -> None:
+        """Take no further part in a conversation, and tell all others."""
+        conversation.over = True
+        self.hub.note(conversation.as_begun, self.name, "left", {"why": why, **conversation.standing})
+        await tell(self.hub, conversation.as_begun, conversation.gone)
+        await self._end(conversation)
+
+    async def bereaved(self, conversation: Conversation, role: str) -> PartnerCrashedError:
+        """A partner has crashed, and there is nothing to do about it."""
+        if not conversation.over:
+            await self._lose(conversation, role)
+        message = (
+            f"`{role}` of protocol `{conversation.following.protocol}` has crashed, and the protocol does not say what "
+            f"comes then: the conversation {conversation.id} is over"
+        )
+        return PartnerCrashedError(message, role=role, conversation=conversation.id)
+
+    async def _lose(self, conversation: Conversation, role: str) -> None:
+        conversation.lost = role
+        await self.leave(conversation, f"`{role}` has crashed")
+
+    def forget(self, conversation: Conversation) -> None:
+        """It has not been opened after all."""
+        del self.conversations[conversation.id, conversation.following.part]
+
+    def _add(self, identity: str, following: Following, cast: dict[str, str]) -> Conversation:
+        conversation = Conversation(identity, following, cast, self.hub.ledger)
+        self.conversations[identity, following.part] = conversation
+        return conversation
+
+    async def _end(self, conversation: Conversation) -> None:
+        conversation.over = True
+        key = (conversation.id, conversation.following.part)
+        self.conversations.pop(key, None)
+        self._over.add(key)
+        left = conversation.unsettled + conversation.waiting
+        await self.save()
+        await self.hub.transport.end(self.name, conversation.as_begun, left)
+
+
+async def tell(hub: Hub, begun: Begun, gone: Sequence[str] | dict[str, None] = ()) -> None:
+    """Tell all others in a conversation that a role takes no further part in it."""
+    for role, name in begun.cast.items():
+        if role == begun.part.role or role in gone:
+            continue
+        letter = Letter(
+            conversation=begun.conversation,
+            contract=begun.part.contract,
+            protocol=begun.part.protocol,
+            sender=begun.part.role,
+            receiver=role,
+            label=CRASH,
+            payload={},
+            cast=begun.cast,
+            gone=True,
+        )
+        await hub.transport.post(name, letter, Pause(hub.activity))

@@ -1,0 +1,283 @@
+"""A strand: one task of an agent, and the conversations it works on.
+
+A handler's strand begins with the conversation of its message; every conversation that it opens becomes its own too.
+While it runs, what arrives in its conversations is for its `receive`. When it ends, they are let go, and what arrives
+next finds a handler.
+
+A message counts as handled when its strand takes the next step in the conversation, or ends. From its first step that
+others can see, a conversation has *begun*: if the agent crashes later, it is over, and the others are told. Before that
+nothing has happened as far as others know, and the next life of the agent takes the message again.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from accord.agents.messages import Crash, classes_in, label_of, make_message, payload_of
+from accord.agents.runtime.activity import Pause
+from accord.agents.runtime.addressing import Addressee, address
+from accord.agents.runtime.letters import Letter
+from accord.errors import UsageError, ViolationError
+from accord.monitor import Monitor, Ok, Violation
+
+if TYPE_CHECKING:
+    from accord.agents.following import Following
+    from accord.agents.runtime.conversation import Arrival, Conversation
+    from accord.agents.runtime.life import Life
+    from accord.monitor import Verdict
+
+__all__ = ["Strand", "current_strand"]
+
+_CURRENT: ContextVar[Strand] = ContextVar("accord_strand")
+
+
+def current_strand(agent: object) -> Strand:
+    """The strand that calls; `UsageError` if the agent is used from anywhere else."""
+    strand = _CURRENT.get(None)
+    if strand is None or strand.life.agent is not agent or strand.ended:
+        raise UsageError(
+            f"`{type(agent).__name__}` sends and receives in its own handlers and `on_start`, while they run; "
+            "a `Supervisor` runs it"
+        )
+    return strand
+
+
+class Strand:
+    """One task of an agent."""
+
+    def __init__(self, life: Life, what: str, *, handles: bool) -> None:
+        self.life = life
+        self.what = what
+        self.handles = handles
+        """Whether it is a handler; in `on_start` there is nobody to reply to."""
+        self.conversations: list[Conversation] = []
+        self.last: tuple[Conversation, str] | None = None
+        """The conversation of the last message that was received, and the role that sent it."""
+        self.pause = Pause(life.hub.activity)
+        self.ended = False
+
+    def enter(self) -> None:
+        """From now on, calls of this task are those of this strand."""
+        _CURRENT.set(self)
+
+    def own(self, conversation: Conversation) -> None:
+        """Work on a conversation."""
+        conversation.strand = self
+        self.conversations.append(conversation)
+
+    # -- verbs ---------------------------------------------------------------------------------------------------------
+
+    async def send(self, to: object, message: object, protocol: str | None) -> None:
+        """Send to a role or an agent, in the conversation in which it is due, or in a new one."""
+        label, payload = self._read(message)
+        await self.life.hub.activity.turn(f"{self.what} sends {label}")
+        addressee = await address(self.life, to)
+        conversation, role = await self._place(label, payload, addressee, protocol)
+        try:
+            await self._send(conversation, role, label, payload)
+        except ViolationError:
+            if conversation.is_new:  # what was to open it was refused, so it is not open
+                self.conversations.remove(conversation)
+                self.life.forget(conversation)
+            raise
+
+    async def reply(self, message: object, protocol: str | None) -> None:
+        """Send to whoever sent the last message, in its conversation."""
+        if not self.handles:
+            raise UsageError("E073: `reply` outside a handler: there is no message to reply to; use `send`")
+        label, payload = self._read(message)
+        await self.life.hub.activity.turn(f"{self.what} replies {label}")
+        last = self.last
+        if protocol is not None:
+            received = [c for c in self.conversations if c.following.protocol == protocol]
+            last = next(((c, c.last_sender) for c in reversed(received) if c.last_sender), None)
+        if last is None:
+            raise UsageError(f"this handler has received nothing in protocol {protocol!r} to reply to")
+        await self._send(*last, label, payload)
+
+    async def receive(self, annotation: object, protocol: str | None) -> object:
+        """Wait for a message in the conversations of this strand."""
+        classes = classes_in(annotation)
+        if classes is None:
+            raise UsageError(f"`receive` is given the class of a message, or `A | B`, got {annotation!r}")
+        wanted = {label_of(message_class): message_class for message_class in classes}
+        for message_class in classes:
+            self.life.check_class(message_class)
+        while True:
+            mine = [c for c in self.conversations if protocol in (None, c.following.protocol)]
+            if self._first(mine, wanted) is not None:
+                await self.life.hub.activity.turn(f"{self.what} receives {' or '.join(wanted)}")
+            # Looked up again: another task of this handler may have had its turn.
+            found = self._first(mine, wanted)
+            if found is not None:
+                conversation, arrival = found
+                return await self.take(conversation, arrival, wanted[arrival.label])
+            await self._check_hope(mine, wanted, protocol)
+            for conversation in mine:
+                # Whoever waits has handled what it had: else a full mailbox would keep out what it waits for.
+                await self._handled(conversation)
+            await self.pause.wait()
+
+    @staticmethod
+    def _first(mine: list[Conversation], wanted: dict[str, type]) -> tuple[Conversation, Arrival] | None:
+        """What arrived first of what is wanted."""
+        found = [(c, arrival) for c in mine if not c.over and (arrival := c.next(wanted)) is not None]
+        return min(found, key=lambda item: item[1].order, default=None)
+
+    # -- steps ---------------------------------------------------------------------------------------------------------
+
+    async def take(self, conversation: Conversation, arrival: Arrival, message_class: type) -> Any:  # noqa: ANN401 - of that class
+        """Receive what has arrived."""
+        # INVARIANT: nothing is awaited before the monitor has seen it, so that two that wait cannot change places.
+        conversation.pop(arrival)
+        delivery = arrival.delivery
+        verdict = conversation.take_crash(arrival.sender) if delivery is None else conversation.take(delivery.letter)
+        is_first, conversation.last_sender = not conversation.last_sender, arrival.sender
+        handled, conversation.unsettled = conversation.unsettled, [] if delivery is None else [delivery.number]
+        if not isinstance(verdict, Ok):
+            await self.life.leave(conversation, f"`{arrival.sender}` has sent what is not allowed")
+            raise _violation(conversation.following, verdict, arrival.sender)
+        self.last = (conversation, arrival.sender)
+        if not is_first or conversation.following.crash_is_handled:
+            await self.life.begin(conversation)
+        await self.life.settle(handled)
+        return Crash(arrival.sender) if delivery is None else make_message(message_class, delivery.letter.payload)
+
+    async def _handled(self, conversation: Conversation) -> None:
+        if conversation.unsettled and not conversation.over:
+            handled, conversation.unsettled = conversation.unsettled, []
+            await self.life.begin(conversation)
+            await self.life.settle(handled)
+
+    async def _send(self, conversation: Conversation, role: str, label: str, payload: dict[str, Any]) -> None:
+        life, following = self.life, conversation.following
+        if conversation.over:
+            raise UsageError(f"the conversation {conversation.id} of `{following.protocol}` is over")
+        async with conversation.sending:
+            wrong = following.payload_problem(label, payload)
+            if wrong is not None:
+                refused = conversation.refuse("!", label, payload, role, wrong)
+                raise _violation(following, refused, following.role)
+            verdict = conversation.session.send(label, payload, role)
+            if not isinstance(verdict, Ok):
+                raise _violation(following, verdict, following.role)
+            letter = Letter(
+                conversation=conversation.id,
+                contract=following.contract.digest,
+                protocol=following.protocol,
+                sender=following.role,
+                receiver=role,
+                label=label,
+                payload=payload,
+                cast=conversation.cast,
+                opens=conversation.is_new,
+            )
+            handled, conversation.unsettled = conversation.unsettled, []
+            await life.begin(conversation)
+            await life.save()
+            await life.post(conversation, letter)
+            await life.settle(handled)
+
+    async def _place(
+        self, label: str, payload: dict[str, Any], addressee: Addressee, protocol: str | None
+    ) -> tuple[Conversation, str]:
+        """The conversation and the role that a message is for; a conversation is opened if that is what it does."""
+        mine = [c for c in self.conversations if not c.over and protocol in (None, c.following.protocol)]
+        due = []
+        for conversation in mine:
+            for symbol in conversation.following.edges(conversation.state):
+                role = symbol.partner or ""
+                if (symbol.direction, symbol.label) == ("!", label) and addressee.is_role(conversation, role):
+                    due.append((conversation, role))
+        if len(due) > 1 and self.last is not None:
+            due = [place for place in due if place[0] is self.last[0]] or due
+        if len(due) > 1:
+            raise UsageError(_ambiguous(label, {c.following.protocol for c, _ in due}))
+        if due:
+            return due[0]
+        roles = [f for f in self.life.declaration.roles if protocol in (None, f.protocol)]
+        opening = [(f, role) for f in roles for word, role in f.opening if word == label and addressee.plays(f, role)]
+        if len(opening) > 1:
+            raise UsageError(_ambiguous(label, {following.protocol for following, _ in opening}))
+        if opening:
+            following, role = opening[0]
+            conversation = await self.life.open(following, role, addressee)
+            self.own(conversation)
+            return conversation, role
+        raise self._misplaced(label, payload, addressee, mine, roles)
+
+    def _misplaced(
+        self,
+        label: str,
+        payload: dict[str, Any],
+        addressee: Addressee,
+        mine: list[Conversation],
+        roles: list[Following],
+    ) -> Exception:
+        """Why a message can be sent in no conversation."""
+        if not any(addressee.shares(following) for following in roles):
+            followed = ", ".join(f"`{following.protocol}`" for following in roles) or "none"
+            return UsageError(f"E078: {addressee} shares no protocol with this agent, which follows {followed}")
+        knows = [c for c in mine if label in c.following.sends] or mine
+        if knows:
+            conversation = self.last[0] if self.last is not None and self.last[0] in knows else knows[-1]
+            role = addressee.role_in(conversation)
+            verdict = conversation.session.send(label, payload, role)
+            return _violation(conversation.following, verdict, conversation.following.role)
+        following = next((f for f in roles if label in f.sends), roles[0])
+        verdict = Monitor(following.own, mode="refuse").send(label, payload, addressee.role)
+        return _violation(following, verdict, following.role)
+
+    async def _check_hope(self, mine: list[Conversation], wanted: dict[str, type], protocol: str | None) -> None:
+        """Raise if none of these messages can come any more."""
+        alive = [conversation for conversation in mine if not conversation.over]
+        if any(c.can_come(wanted) and c.waits_in_vain_for is None for c in alive):
+            return
+        for conversation in alive:
+            role = conversation.waits_in_vain_for
+            if role is not None:
+                raise await self.life.bereaved(conversation, role)
+        for conversation in mine:
+            if conversation.lost is not None and set(wanted) & set(conversation.following.receives):
+                raise await self.life.bereaved(conversation, conversation.lost)
+        labels = " or ".join(f"`{label}`" for label in wanted)
+        if not alive:
+            of = "" if protocol is None else f" of `{protocol}`"
+            raise ViolationError(f"{labels} can never come: this handler is in no conversation{of} that goes on")
+        conversation = alive[-1]
+        label = next(iter(wanted))
+        other = conversation.next()
+        if other is not None:
+            come = f"`{other.label}` from `{other.sender}` has come instead"
+            both = " | ".join([*wanted, other.label])
+            raise ViolationError(f"{labels} can never come: {come}; `receive({both})` takes either")
+        verdict = conversation.session.peek_receive(label)
+        raise ViolationError(f"{labels} can never come here: {_explained(verdict)}", verdict)
+
+    def _read(self, message: object) -> tuple[str, dict[str, Any]]:
+        if isinstance(message, Crash):
+            raise UsageError("`Crash` is nothing to send: the run time tells who has crashed")
+        payload = payload_of(message)
+        self.life.check_class(type(message))
+        return label_of(type(message)), payload
+
+
+def _violation(following: Following, verdict: Verdict, role: str) -> ViolationError:
+    """The error of a verdict, which blames a role."""
+    if isinstance(verdict, Violation) and verdict.role is None:
+        told = verdict.explain()
+        verdict = Violation.blaming((role,), verdict.expected, verdict.got, told, contract=following.protocol)
+    return ViolationError(f"protocol `{following.protocol}`, role `{role}`: {_explained(verdict)}", verdict)
+
+
+def _explained(verdict: Verdict) -> str:
+    return "" if isinstance(verdict, Ok) else verdict.explain()
+
+
+def _ambiguous(label: str, protocols: set[str]) -> str:
+    if len(protocols) > 1:
+        listed = ", ".join(f"protocol={name!r}" for name in sorted(protocols))
+        return f"`{label}` belongs to several protocols; say which: {listed}"
+    (name,) = protocols
+    return f"`{label}` is due in several conversations of `{name}`; send it to the agent that is meant, or `reply`"

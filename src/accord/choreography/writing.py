@@ -1,0 +1,189 @@
+"""A role's machine as a local protocol: the tree that prints, parses and compiles to the same machine.
+
+A machine is a graph, a protocol is nested. Along the way from the first state every state becomes a step; one that is
+met again on the way to itself becomes `rec`, a choice is followed by the state in which most of its branches come
+together, and branches that never come there end by themselves. What a role does side by side becomes an interleaving
+again (see `interleaving`). Protocols that people write come out about as they went
+in. Where a graph cannot be nested some of it is written twice, within a bound.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from accord.choreography.interleaving import side_by_side
+from accord.errors import UsageError
+from accord.language.tree import Action, Choice, End, Interleaving, Recursion, Sequence, Variable, sequence
+
+if TYPE_CHECKING:
+    from accord.choreography.interleaving import PartsOf
+    from accord.language.tree import Protocol
+    from accord.machine.tables import Machine, Plain, Stop
+
+__all__ = ["local_protocol", "stops_of"]
+
+_MOST_STEPS = 100_000
+_DEEPEST = 200
+_NAMES = ("X", "Y", "Z")
+
+Written: TypeAlias = "tuple[list[Protocol], bool]"
+"""Steps, and whether some way leads past them."""
+
+
+def local_protocol(machine: Machine, parts: PartsOf | None = None) -> Protocol:
+    """The protocol of a machine without forks and deadlines.
+
+    `parts` says for each symbol in which parts of which `par` of the whole protocol it stands.
+
+    Raises `UsageError` if it would have to be written too long or too deep.
+    """
+    return _Writer(machine, parts or {}).protocol()
+
+
+def stops_of(machine: Machine) -> tuple[Stop, ...]:
+    """Where a role may stop: at its ends, and where no end can be reached, where its loops begin."""
+    states: list[Plain] = list(machine.states)  # type: ignore[arg-type] # projections have no forks
+    heads, _ = _heads(states)
+    before: list[list[int]] = [[] for _ in states]
+    for number, state in enumerate(states):
+        for _, target in state.edges:
+            before[target].append(number)
+    todo = [number for number, state in enumerate(states) if state.stop == "end"]
+    can_end = set(todo)
+    while todo:
+        found = [number for number in before[todo.pop()] if number not in can_end]
+        can_end.update(found)
+        todo += found
+    return tuple(
+        [
+            state.stop or ("pause" if number in heads and number not in can_end else None)
+            for number, state in enumerate(states)
+        ]
+    )
+
+
+class _Writer:
+    def __init__(self, machine: Machine, parts: PartsOf) -> None:
+        self.machine = machine
+        self.states: list[Plain] = list(machine.states)  # type: ignore[arg-type] # projections have no forks
+        self.actions = [Action(s.direction, s.label, s.partner) for s in machine.symbols]
+        self.parts = parts
+        self.heads, self.order = _heads(self.states)
+        self.room = _MOST_STEPS
+
+    def protocol(self) -> Protocol:
+        return sequence(self.write(0, None, {}, 0)[0])
+
+    def write(self, state: int, follow: int | None, loops: dict[int, str], depth: int) -> Written:
+        """The steps from a state up to the one that follows, or to where it ends or jumps."""
+        steps: list[Protocol] = []
+        while state != follow:
+            self.room -= 1
+            if self.room < 0 or depth > _DEEPEST:
+                raise UsageError("the projection is too tangled to be written as a protocol; `accord show` draws it")
+            if state in loops:
+                return [*steps, Variable(loops[state])], False
+            here = self.states[state]
+            if not here.edges:
+                return [*steps, End()], False
+            if state in self.heads:
+                name = _name(len(loops))
+                body, passes = self.branch(state, follow, {**loops, state: name}, depth + 1)
+                return [*steps, Recursion(name, sequence(body))], passes
+            if len(here.edges) > 1 or here.stop == "end":
+                rest, passes = self.branch(state, follow, loops, depth)
+                return steps + rest, passes
+            symbol, state = here.edges[0]
+            steps.append(self.actions[symbol])
+        return steps, True
+
+    def branch(self, state: int, follow: int | None, loops: dict[int, str], depth: int) -> Written:
+        """The steps from a state with several edges, or from the head of a loop, on."""
+        here = self.states[state]
+        side = side_by_side(self.machine, state, self.parts) if len(here.edges) > 1 else None
+        if side is not None:
+            inside = [_without_end(_Writer(part, self.parts).protocol()) for part in side.parts]
+            rest, passes = self.write(side.join, follow, loops, depth)
+            return [Interleaving(tuple(inside)), *rest], passes
+        if len(here.edges) == 1 and here.stop != "end":
+            symbol, target = here.edges[0]
+            rest, passes = self.write(target, follow, loops, depth)
+            return [self.actions[symbol], *rest], passes
+        merge = self.merge([target for _, target in here.edges], follow, loops)
+        branches: list[Protocol] = []
+        together = False
+        for symbol, target in here.edges:
+            rest, passes = self.write(target, follow if merge is None else merge, loops, depth + 1)
+            branches.append(sequence([self.actions[symbol], *rest]))
+            together |= passes
+        if here.stop == "end":
+            branches.append(End())
+        if merge is None or not together:
+            return [Choice(tuple(branches))], together
+        rest, passes = self.write(merge, follow, loops, depth)
+        return [Choice(tuple(branches)), *rest], passes
+
+    def merge(self, targets: list[int], follow: int | None, loops: dict[int, str]) -> int | None:
+        """Where most branches come together first; without such a state, the longest branch goes on by itself."""
+        counts: dict[int, int] = {}
+        longest, size = None, 0
+        for target in targets:
+            reached = self.reached(target, follow, loops)
+            for state in reached:
+                counts[state] = counts.get(state, 0) + 1
+            if len(reached) > size:
+                longest, size = target, len(reached)
+        shared = [state for state, count in counts.items() if count > 1]
+        if shared:
+            return min(shared, key=lambda state: (-counts[state], self.order[state]))
+        return follow if follow in counts else longest
+
+    def reached(self, target: int, follow: int | None, loops: dict[int, str]) -> set[int]:
+        """The states behind a branch up to where it jumps, ends, or comes to what follows."""
+        seen: set[int] = set()
+        todo = [target]
+        while todo:
+            state = todo.pop()
+            if state in seen or state in loops or (not self.states[state].edges and state != follow):
+                continue
+            seen.add(state)
+            if state != follow:
+                todo += [after for _, after in self.states[state].edges]
+        return seen
+
+
+def _without_end(part: Protocol) -> Protocol:
+    """A part that just stops, where it would say `end` last."""
+    if isinstance(part, Sequence) and isinstance(part.steps[-1], End):
+        return sequence(part.steps[:-1])
+    return part
+
+
+def _name(number: int) -> str:
+    return _NAMES[number] if number < len(_NAMES) else f"X{number}"
+
+
+def _heads(states: list[Plain]) -> tuple[set[int], list[int]]:
+    """The states to which a walk comes back on the way from them, and the place of each in an order along the edges."""
+    heads: set[int] = set()
+    finished: list[int] = []
+    open_: dict[int, int] = {0: 0}  # how many edges were followed
+    seen = {0}
+    while open_:
+        state = next(reversed(open_))
+        edges = states[state].edges
+        if open_[state] == len(edges):
+            del open_[state]
+            finished.append(state)
+            continue
+        target = edges[open_[state]][1]
+        open_[state] += 1
+        if target in open_:
+            heads.add(target)
+        elif target not in seen:
+            seen.add(target)
+            open_[target] = 0
+    order = [0] * len(states)
+    for place, state in enumerate(reversed(finished)):
+        order[state] = place
+    return heads, order
