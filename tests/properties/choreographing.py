@@ -79,10 +79,13 @@ def judge(protocol, rng: Random, seen: Seen) -> str | None:
         return None
     seen_by = {role: views.view_of(machine, role, 10_000) for role in machine.roles}
     doubts = [(view, implementability.doubts_of(view, machine, 100_000)) for view in seen_by.values()]
-    for view, doubt in doubts:
-        if doubt is not None:
-            seen.refused[doubt.kind] = seen.refused.get(doubt.kind, 0) + 1
-            return doubt_is_real(doubt, view, machine, protocol)
+    for view, found in doubts:
+        if found:
+            shown = witnesses.witness_of(found, view, machine, 1_000_000)
+            if shown is None:
+                return "no runs are shown"
+            seen.refused[shown[0].kind] = seen.refused.get(shown[0].kind, 0) + 1
+            return doubt_is_real(*shown, machine, protocol)
     seen.followed += 1
     machines = {role: views.machine_of(view, machine) for role, view in seen_by.items()}
     return walk(protocol, machines, rng, seen) or run_from_above(protocol, machines, rng)
@@ -156,11 +159,8 @@ def run_from_above(protocol, machines, rng: Random) -> str | None:
 # -- refused: the two runs ---------------------------------------------------------------------------------------------
 
 
-def doubt_is_real(doubt, view, machine, protocol) -> str | None:  # noqa: PLR0911 - one for each thing to check
+def doubt_is_real(doubt, witness, machine, protocol) -> str | None:  # noqa: PLR0911 - one for each thing to check
     """What is wrong with the two runs that are shown."""
-    witness = witnesses.witness_of(doubt, view, machine, 1_000_000)
-    if witness is None:
-        return "no runs are shown"
     left = [machine.messages[machine.nodes[node].message] for node in witness.left]
     right = [machine.messages[machine.nodes[node].message] for node in witness.right]
     places = [places_after(protocol, left), places_after(protocol, right)]
