@@ -7,7 +7,7 @@ BENCH := .venv-bench
 BENCH_READY := $(BENCH)/.ready
 WORKERS ?= 2
 
-.PHONY: demo test soak check bench docs clean packages
+.PHONY: demo test soak check bench docs page clean packages
 
 demo: $(READY)
 	@$(BIN)/python examples/booking/demo.py
@@ -27,6 +27,10 @@ soak: $(READY) packages
 packages:
 	@sh tests/install_system_packages.sh
 
+# The studio's page, from its source in web/ into the package.
+page: packages
+	cd web && npm run build
+
 check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -43,7 +47,7 @@ docs: $(READY)
 	$(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) $(BENCH) site build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(BENCH) web/node_modules site build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("accord needs Python 3.11 or newer, found " + sys.version) if sys.version_info < (3, 11) else None'

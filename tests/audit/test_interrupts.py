@@ -58,7 +58,7 @@ def test_ctrl_c_tells_what_there_is(files):
 def test_ctrl_c_ends_the_workers_too(files):
     contract, runs, cache = files
     for number in range(4):
-        write_tau(runs / f"{number}.json", [FINE, HASTY] * 3_000)  # enough for processes of their own
+        write_tau(runs / f"{number}.json", [FINE, HASTY] * 1_400)  # enough for processes of their own
     pipe = runs / "z.json"
     os.mkfifo(pipe)
     process = start(contract, [*sorted(runs.glob("[0-9].json")), pipe], cache, "--jobs", "2", "--json")

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from accord.cli.review_lines import action_text
 from accord.cli.terminal import open_input, read_live
-from accord.cli.written_events import decode_json
 from accord.diagnostics.visible import clip
 from accord.errors import UsageError
 from accord.integrations.guard.reviewing import ANSWERS
+from accord.stepping.events import decode_json
 
 if TYPE_CHECKING:
     from accord.cli.terminal import Screen

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["app"]
 
 COMMANDS = (
+    "new",
     "check",
     "lint",
     "fmt",
@@ -41,6 +42,7 @@ COMMANDS = (
     "sessions",
     "review",
     "trace",
+    "studio",
     "explain",
 )
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, cast
 
-from accord.cli.verdict_lines import json_text
 from accord.diagnostics.visible import clip
 from accord.language.values import thaw
 from accord.machine.collection import Collection
 from accord.machine.extent import Extent
 from accord.machine.guards import UNBOUND
 from accord.machine.taking import Possibilities
+from accord.stepping.wording import json_text
 
 if TYPE_CHECKING:
     from accord.language.values import Frozen

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from accord.cli.verdict_lines import join_words, rule_title
 from accord.language.values import thaw
 from accord.machine.extent import Extent
 from accord.monitor.explain_time import due_text
 from accord.monitor.owing import owing_rules, unfinished
 from accord.monitor.step import is_over, status
 from accord.monitor.wording import key_text, path_text
+from accord.stepping.wording import join_words, rule_title
 
 if TYPE_CHECKING:
     from accord.language.clauses import Path
@@ -71,7 +71,7 @@ def _rule_text(rule: OwingRule) -> str:
 
 def next_due(situation: Situation) -> Time | None:
     """When the next deadline is due."""
-    from accord.monitor import wide
+    from accord.monitor import wide  # noqa: PLC0415 - most contracts have neither slices nor deadlines
 
     return wide.next_due(situation) if isinstance(situation.holding, Extent) else None
 

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from accord.cli.happenings import Close, Happening, Tick, Told, read_time
 from accord.diagnostics.visible import clip
 from accord.errors import UsageError
 from accord.language.labels import parse_word
 from accord.machine.events import Event
 from accord.monitor.events import make_event
 from accord.monitor.verdicts import CLOSING, TICKING
+from accord.stepping.happenings import Close, Happening, Tick, Told, read_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

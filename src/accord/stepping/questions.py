@@ -11,12 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from accord.cli.happenings import uses_time
-from accord.cli.holdings import registers_of
-from accord.cli.instances import course_of
-from accord.cli.moments import moment_hints, read_moment
-from accord.cli.verdict_lines import rule_title
-from accord.cli.written_events import decode_json
 from accord.diagnostics.visible import clip
 from accord.language.clauses import Bind, Collect, Guard, Register
 from accord.language.details import print_scalar
@@ -25,15 +19,21 @@ from accord.machine.extent import Extent
 from accord.machine.tables import Symbol
 from accord.monitor.events import make_event
 from accord.monitor.wording import key_text
+from accord.stepping.events import decode_json
+from accord.stepping.happenings import uses_time
+from accord.stepping.holdings import registers_of
+from accord.stepping.instances import course_of
+from accord.stepping.moments import moment_hints, read_moment
+from accord.stepping.wording import rule_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from accord.cli.happenings import Happening
     from accord.language.clauses import Clause, Path
     from accord.machine.clocks import Time
     from accord.machine.rules import RuleMachine
     from accord.monitor.step import Situation
+    from accord.stepping.happenings import Happening
 
 __all__ = ["Asking", "Question", "questions_about", "time_question"]
 

@@ -18,12 +18,12 @@ from accord.monitor.wording import key_text, path_text, span_text
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from accord.cli.happenings import Happening
     from accord.language.clauses import Path
     from accord.language.values import Frozen
     from accord.machine.slices import Course, Instance, SlicedProtocol
     from accord.machine.tables import Symbol
     from accord.monitor.step import Situation
+    from accord.stepping.happenings import Happening
 
 __all__ = ["course_of", "instance_text", "keys_of", "latest_instance", "shown_key", "symbols_of"]
 

@@ -4,11 +4,11 @@ import io
 
 import pytest
 
-from accord.cli import written_events
-from accord.cli.happenings import Close, Tick
-from accord.cli.written_events import events_in_arguments, events_in_stream, read_one
 from accord.errors import UsageError
 from accord.machine.events import Event
+from accord.stepping import events
+from accord.stepping.events import events_in_arguments, events_in_stream, read_one
+from accord.stepping.happenings import Close, Tick
 
 
 def arguments(*texts):
@@ -162,7 +162,7 @@ def test_what_is_no_json_line(line):
 
 
 def test_a_line_of_any_length_is_read_in_pieces(monkeypatch):
-    monkeypatch.setattr(written_events, "_PIECE", 7)
+    monkeypatch.setattr(events, "_PIECE", 7)
     words = [
         "!a",
         '!"with spaces and \\" quotes"',
@@ -188,7 +188,7 @@ def test_an_endless_line_is_not_kept():
             return "!a " * (size // 3) if self.left else ""
 
     count = sum(1 for _ in events_in_stream(Endless()))
-    assert count == 11 * (written_events._PIECE // 3)
+    assert count == 11 * (events._PIECE // 3)
 
 
 @pytest.mark.parametrize("start", ["!", '!"', '{"send": "', '!a {"b": "', '!a by "'])
@@ -198,7 +198,7 @@ def test_an_endless_event_is_refused(start):
 
 
 def test_a_piece_of_words_is_never_taken_for_json(monkeypatch):
-    monkeypatch.setattr(written_events, "_PIECE", 7)
+    monkeypatch.setattr(events, "_PIECE", 7)
     with pytest.raises(UsageError, match="an event is written"):
         stream('!a {"b": 1} {"send": "c"} {"send": "d"}')
     assert stream('      {"send": "c"}') == [Event("!", "c")]
@@ -299,6 +299,6 @@ class TestTimes:
             stream(line)
 
     def test_a_time_is_not_torn_from_its_event_in_a_long_line(self, monkeypatch):
-        monkeypatch.setattr(written_events, "_PIECE", 7)
+        monkeypatch.setattr(events, "_PIECE", 7)
         text = " ".join(f'@{n} !a{n} {{"x": {n}}}' for n in range(40))
         assert stream(text) == [Event("!", f"a{n}", None, {"x": n}, at=n) for n in range(40)]

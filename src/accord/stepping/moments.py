@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accord.cli.happenings import read_time
-from accord.cli.outcome import next_due
 from accord.language.durations import DurationError, parse_duration
 from accord.machine.extent import Extent
 from accord.monitor.explain_time import due_text
 from accord.monitor.wording import time_text
+from accord.stepping.happenings import read_time
+from accord.stepping.outcome import next_due
 
 if TYPE_CHECKING:
     from accord.machine.clocks import Time
