@@ -27,17 +27,22 @@ if TYPE_CHECKING:
 __all__ = ["app"]
 
 COMMANDS = (
+    "new",
     "check",
+    "lint",
     "fmt",
     "show",
     "project",
     "replay",
     "step",
+    "events",
+    "audit",
     "verify",
     "ledger",
     "sessions",
     "review",
     "trace",
+    "studio",
     "explain",
 )
 

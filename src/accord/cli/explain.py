@@ -1,4 +1,4 @@
-"""`accord explain`: what a diagnostic code means, with a contract that has the mistake and one that does not."""
+"""`accord explain`: what a diagnostic code means, with an example that has the mistake and one that does not."""
 
 from __future__ import annotations
 
@@ -59,6 +59,10 @@ def _findings(entry: Code) -> tuple[Diagnostic, ...]:
     from accord.diagnostics import Source
     from accord.language import examine
 
+    if entry.is_python:
+        from accord.agents.check import lint, read
+
+        return lint(read([Source(entry.wrong, "wrong.py")]), {}).findings
     if not entry.is_configuration:
         return examine(Source(entry.wrong, "wrong.accord"))[1]
     from accord.errors import ContractError

@@ -4,30 +4,16 @@
 example: the wrong one must give its code and the right one nothing. Codes are stable: a code is never given another
 meaning.
 
-E01x text · E02x protocols · E03x roles and projection · E04x data · E05x rules and events · E06x trace configurations
+E01x text · E02x protocols · E03x roles and projection · E04x data · E05x rules and events · E06x trace configurations ·
+E07x to E08x agents, which stand in `agent_codes`
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from accord.diagnostics.agent_codes import AGENT_CODES
+from accord.diagnostics.code import Code
 
 __all__ = ["CODES", "Code"]
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """What a code means, with a contract or a trace configuration that has the mistake and one that does not."""
-
-    code: str
-    title: str
-    explanation: str
-    wrong: str
-    right: str
-
-    @property
-    def is_configuration(self) -> bool:
-        """Whether its examples are trace configurations and no contracts."""
-        return self.code.startswith("E06")
 
 
 _TABLE = (
@@ -230,8 +216,8 @@ _TABLE = (
         "role cannot know what to do",
         "Two runs of the protocol look the same to a role and ask different things of it. The message names the role "
         "and shows the shortest two. Somebody has to tell it which branch was taken.",
-        "protocol P { choice at A { A -> B: m; C -> B: x } or { A -> B: n; C -> B: y } }",
-        "protocol P { choice at A { A -> B: m; A -> C: m; C -> B: x } or { A -> B: n; A -> C: n; C -> B: y } }",
+        "protocol P { choice at A { A -> B: m; C -> D: x } or { A -> B: n; C -> D: y } }",
+        "protocol P { choice at A { A -> B: m; A -> C: m; C -> D: x } or { A -> B: n; A -> C: n; C -> D: y } }",
     ),
     Code(
         "E037",
@@ -462,4 +448,4 @@ _TABLE = (
     ),
 )
 
-CODES = {entry.code: entry for entry in _TABLE}
+CODES = {entry.code: entry for entry in (*_TABLE, *AGENT_CODES)}

@@ -1,0 +1,324 @@
+"""Which protocol `follows` names, and the part that a role has in it.
+
+A contract is written into the code as text, or lies in a file that the code loads. Files are not read here: `wanted`
+says which ones the code names, and whoever calls brings their texts.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from accord.agents.check.modules import Value
+from accord.agents.check.names import Outside
+from accord.choreography import compile_choreography, findings_in
+from accord.diagnostics import Source, Span
+from accord.errors import ContractError
+from accord.language import examine
+from accord.language.global_tree import CRASH, Enumeration, Record
+from accord.language.labels import is_name, print_label
+from accord.limits import DEFAULT_LIMITS
+from accord.machine.contract import compile_document
+from accord.machine.tables import Plain
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from accord.agents.check.modules import Module, Scope
+    from accord.agents.check.names import Program
+    from accord.choreography import Choreography
+    from accord.diagnostics import Diagnostic
+    from accord.language.tree import Document
+    from accord.machine.tables import Machine
+
+__all__ = ["Compiled", "Given", "InFile", "Named", "NotRead", "Script", "Written", "compile_text", "given_by"]
+
+_LOADERS = frozenset({"accord.load", "accord.compile", "accord.Contract"})
+_PATHS = frozenset({"pathlib.Path", "pathlib.PurePath"})
+
+
+@dataclass(frozen=True)
+class Written:
+    """The text of a contract, in the code; `protocol` if one of several was taken."""
+
+    text: str
+    module: Module
+    node: ast.Constant
+    protocol: str | None = None
+
+
+@dataclass(frozen=True)
+class InFile:
+    """A contract file that the code names; `beside` if the name is meant from where the code lies."""
+
+    path: str
+    module: str
+    beside: bool
+    protocol: str | None = None
+
+
+@dataclass(frozen=True)
+class Named:
+    """A protocol by its name alone."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class NotRead:
+    """An expression of which nothing can be said before it runs."""
+
+    why: str
+
+
+Given = Written | InFile | Named | NotRead
+
+
+def given_by(expression: ast.expr, scope: Scope, program: Program, depth: int = 0) -> Given:
+    """What contract or protocol an expression stands for."""
+    if depth > 16:
+        return NotRead("the name stands for itself")
+    if isinstance(expression, ast.Constant) and isinstance(expression.value, str):
+        text = expression.value
+        return Named(text.strip()) if is_name(text.strip()) else Written(text, scope.module, expression)
+    if isinstance(expression, ast.Subscript):
+        whole = given_by(expression.value, scope, program, depth + 1)
+        name = _text(expression.slice, scope, program)
+        if name is None:
+            return NotRead("the name in brackets is no text")
+        if isinstance(whole, Written):
+            return Written(whole.text, whole.module, whole.node, name)
+        return InFile(whole.path, whole.module, whole.beside, name) if isinstance(whole, InFile) else whole
+    if isinstance(expression, ast.Name | ast.Attribute):
+        meaning = program.resolve(expression, scope)
+        if isinstance(meaning, Value):
+            return given_by(meaning.expression, meaning.scope, program, depth + 1)
+        why = meaning.why if isinstance(meaning, Outside) and meaning.why else "it is not in the files that are checked"
+        return NotRead(f"`{ast.unparse(expression)}` cannot be followed: {why}")
+    path = path_of(expression, scope, program)
+    if path is not None:
+        return InFile(path[0], scope.module.source.name, path[1])
+    if isinstance(expression, ast.Call) and expression.args:
+        called = program.resolve(expression.func, scope)
+        if isinstance(called, Outside) and called.name in _LOADERS:
+            return _loaded(expression, scope, program, is_file=called.name == "accord.load")
+    return NotRead(f"`{ast.unparse(expression)[:60]}` is made while the program runs")
+
+
+def _loaded(call: ast.Call, scope: Scope, program: Program, *, is_file: bool) -> Given:
+    argument = call.args[0]
+    path = path_of(argument, scope, program)
+    if path is not None:
+        return InFile(path[0], scope.module.source.name, path[1])
+    text = _text(argument, scope, program)
+    if text is None:
+        return NotRead(f"`{ast.unparse(argument)[:60]}` is no plain path")
+    if is_file:
+        return InFile(text, scope.module.source.name, beside=False)
+    return given_by(argument, scope, program)
+
+
+def _text(expression: ast.expr, scope: Scope, program: Program) -> str | None:
+    if isinstance(expression, ast.Constant):
+        return expression.value if isinstance(expression.value, str) else None
+    if isinstance(expression, ast.Name):
+        meaning = program.look_up(expression.id, scope)
+        if isinstance(meaning, Value) and isinstance(meaning.expression, ast.Constant):
+            return _text(meaning.expression, meaning.scope, program)
+    return None
+
+
+def path_of(expression: ast.expr, scope: Scope, program: Program, depth: int = 0) -> tuple[str, bool] | None:
+    """A path and whether it begins where the file lies: `Path("x")`, `Path(__file__).parent / "x"` and the like."""
+    if depth > 16:
+        return None
+    if isinstance(expression, ast.Name):
+        meaning = program.look_up(expression.id, scope)
+        return path_of(meaning.expression, meaning.scope, program, depth + 1) if isinstance(meaning, Value) else None
+    if isinstance(expression, ast.BinOp) and isinstance(expression.op, ast.Div):
+        base = path_of(expression.left, scope, program, depth + 1)
+        name = _text(expression.right, scope, program)
+        return None if base is None or name is None else (f"{base[0]}/{name}" if base[0] else name, base[1])
+    if isinstance(expression, ast.Attribute) and expression.attr == "parent":
+        base = path_of(expression.value, scope, program, depth + 1)
+        if base is None or not base[1]:
+            return None
+        return ("", True) if base[0] == "__file__" else (f"{base[0]}/.." if base[0] else "..", True)
+    if isinstance(expression, ast.Call):
+        return _path_call(expression, scope, program, depth)
+    return None
+
+
+def _path_call(call: ast.Call, scope: Scope, program: Program, depth: int) -> tuple[str, bool] | None:
+    if isinstance(call.func, ast.Attribute) and call.func.attr in {"resolve", "absolute"} and not call.args:
+        return path_of(call.func.value, scope, program, depth + 1)
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "with_name" and len(call.args) == 1:
+        base = path_of(call.func.value, scope, program, depth + 1)
+        name = _text(call.args[0], scope, program)
+        return (name, True) if base == ("__file__", True) and name is not None else None
+    called = program.resolve(call.func, scope)
+    if not isinstance(called, Outside) or called.name not in _PATHS or len(call.args) != 1:
+        return None
+    argument = call.args[0]
+    if isinstance(argument, ast.Name) and argument.id == "__file__":
+        return "__file__", True
+    text = _text(argument, scope, program)
+    return None if text is None else (text, False)
+
+
+@dataclass(frozen=True, eq=False)
+class Compiled:
+    """A contract text, read and compiled as far as it can be."""
+
+    document: Document | None
+    findings: tuple[Diagnostic, ...]
+    choreographies: Mapping[str, Choreography] = field(default_factory=dict)
+    line: int = 1
+    """The line of its file on which the text begins."""
+
+    @cached_property
+    def records(self) -> dict[str, Record]:
+        """Its records by name."""
+        types = self.document.types if self.document is not None else ()
+        return {found.name: found for found in types if isinstance(found, Record)}
+
+    @cached_property
+    def enums(self) -> dict[str, Enumeration]:
+        """Its enums by name."""
+        types = self.document.types if self.document is not None else ()
+        return {found.name: found for found in types if isinstance(found, Enumeration)}
+
+
+def compile_text(source: Source, line: int = 1) -> Compiled:
+    """What a contract text declares between roles, and what is wrong with it; it begins on that line of its file."""
+    try:
+        document, findings = examine(source)
+        if any(finding.severity == "error" for finding in findings):
+            return Compiled(document, findings)
+        contract = compile_document(document)
+        findings += findings_in(document, DEFAULT_LIMITS)
+        if any(finding.severity == "error" for finding in findings):
+            return Compiled(document, findings)
+        made = {found.name: compile_choreography(contract, found.name) for found in document.globals}
+    except ContractError as error:
+        return Compiled(None, error.diagnostics)
+    return Compiled(document, findings, made, line)
+
+
+class Script:
+    """What a role may do in each state of its own machine, asked by label and partner."""
+
+    def __init__(self, compiled: Compiled, protocol: str, role: str) -> None:
+        self.compiled = compiled
+        self.protocol = protocol
+        self.role = role
+        choreography = compiled.choreographies[protocol]
+        machine = choreography.machines[role]
+        self.identity = (id(compiled), protocol)
+        """What two agents share if they follow the same protocol."""
+        self.roles = choreography.roles
+        self._global = choreography.machine
+        self.sends: list[dict[tuple[str, str], int]] = []
+        self.receives: list[dict[tuple[str, str], int]] = []
+        self.stops: list[bool] = []
+        self._crashing: set[int] = set()
+        for position, state in enumerate(machine.states):
+            edges = state.edges if isinstance(state, Plain) else ()
+            by_direction: dict[str, dict[tuple[str, str], int]] = {"!": {}, "?": {}}
+            for number, target in edges:
+                symbol = machine.symbols[number]
+                if symbol.direction == "!" and symbol.label == CRASH:
+                    self._crashing.add(position)
+                    continue  # nobody sends it: the run time tells the others
+                by_direction[symbol.direction][symbol.label, symbol.partner or ""] = target
+            self.sends.append(by_direction["!"])
+            self.receives.append(by_direction["?"])
+            self.stops.append(state.stop is not None)
+        self.sent = frozenset(key for moves in self.sends for key in moves)
+        self.received = frozenset(key for moves in self.receives for key in moves)
+        self.ahead = _ahead(machine)
+
+    def received_before(self, state: int) -> list[str]:
+        """The messages after which the role is in a state, if it is only so after messages."""
+        return sorted({label for moves in self.receives for (label, _), target in moves.items() if target == state})
+
+    def partners_ahead(self, state: int) -> set[str]:
+        """Everybody with whom the role can still have to do."""
+        seen, todo = {state}, [state]
+        found: set[str] = set()
+        while todo:
+            here = todo.pop()
+            for (_, partner), target in [*self.sends[here].items(), *self.receives[here].items()]:
+                found.add(partner)
+                if target not in seen:
+                    seen.add(target)
+                    todo.append(target)
+        return found
+
+    def crash_is_handled(self, state: int) -> bool:
+        """Whether the protocol says what comes if the role crashes in a state."""
+        return state in self._crashing
+
+    def is_taken(self, state: int, labels: tuple[str, ...]) -> bool:
+        """Whether one who waits for these messages gets one, whatever the partners do.
+
+        He does if no other message can come instead: from the same partner, or one that has no place afterwards.
+        """
+        wanted = [key for key in self.receives[state] if key[0] in labels]
+        for label, partner in self.receives[state]:
+            if label not in labels and not any(
+                sender != partner and (label, partner) in self.ahead[self.receives[state][word, sender]]
+                for word, sender in wanted
+            ):
+                return False
+        return bool(wanted)
+
+    def others(self, state: int, labels: tuple[str, ...]) -> list[tuple[str, str]]:
+        """What else can come in a state."""
+        return [key for key in self.receives[state] if key[0] not in labels]
+
+    def is_over(self, state: int) -> bool:
+        """Whether nothing more can happen."""
+        return not self.sends[state] and not self.receives[state]
+
+    def owes(self, state: int) -> bool:
+        """Whether the conversation waits for this role, and for nobody else."""
+        return bool(self.sends[state]) and not self.receives[state] and not self.stops[state]
+
+    def step_of(self, label: str) -> str:
+        """The step at which the role sends a message, if it ever does."""
+        partners = [partner for word, partner in sorted(self.sent) if word == label]
+        return self.step(label, partners[0], sending=True) if partners else ""
+
+    def step(self, label: str, partner: str, *, sending: bool) -> str:
+        """The step as it stands in the protocol, and where."""
+        message = (self.role, partner, label) if sending else (partner, self.role, label)
+        text = f"`{message[0]} -> {message[1]}: {print_label(label)}`"
+        source = self.compiled.document.source if self.compiled.document is not None else Source("")
+        for node in self._global.nodes:
+            if self._global.messages[node.message] == message and node.span != Span(0, 0):
+                line = source.line_and_column(node.span.start)[0] + self.compiled.line - 1
+                return f"{text} ({source.name}:{line})"
+        return text
+
+
+def _ahead(machine: Machine) -> list[frozenset[tuple[str, str]]]:
+    """For each state everything that can still be received from there, by label and sender."""
+    found: list[set[tuple[str, str]]] = []
+    before: list[list[int]] = [[] for _ in machine.states]
+    for number, state in enumerate(machine.states):
+        edges = state.edges if isinstance(state, Plain) else ()
+        symbols = [machine.symbols[symbol] for symbol, _ in edges]
+        found.append({(symbol.label, symbol.partner or "") for symbol in symbols if symbol.direction == "?"})
+        for target in state.targets:
+            before[target].append(number)
+    todo = list(range(len(found)))
+    while todo:
+        number = todo.pop()
+        for earlier in before[number]:
+            if not found[number] <= found[earlier]:
+                found[earlier] |= found[number]
+                todo.append(earlier)
+    return [frozenset(keys) for keys in found]

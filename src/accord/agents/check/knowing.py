@@ -1,0 +1,179 @@
+"""What is known of an expression in a world: which message it is, whether it is true, which text."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from accord.agents.check.declarations import VERBS, returned_label
+from accord.agents.check.messages import annotation_of, label_of, labels_in
+from accord.agents.check.modules import Class, Function, Value
+from accord.agents.check.names import Outside
+from accord.agents.check.own_calls import own_call
+from accord.agents.check.worlds import RESULT, Known, fact
+
+if TYPE_CHECKING:
+    from accord.agents.check.declarations import AgentClass, Method
+    from accord.agents.check.names import Program
+    from accord.agents.check.worlds import World
+
+__all__ = ["Knowledge"]
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """Looks at expressions of one method."""
+
+    method: Method
+    agent: AgentClass
+    program: Program
+    labels: frozenset[str]
+    """The messages of the agent's protocols, which are classes of their own."""
+    effectful: frozenset[str]
+    """The methods that are followed, so that what they return is known."""
+
+    def value(self, expression: ast.expr | None, world: World) -> Known | None:
+        """What is known of an expression."""
+        if isinstance(expression, ast.Constant):
+            return fact(expression.value)
+        if isinstance(expression, ast.Name):
+            return self.name(expression, world)
+        if isinstance(expression, ast.NamedExpr):
+            return world.knows(expression.target.id)  # it is bound by now
+        if isinstance(expression, ast.Await):
+            return self.awaited(expression.value, world)
+        if isinstance(expression, ast.Call):
+            return self.called(expression, world)
+        if isinstance(expression, ast.UnaryOp) and isinstance(expression.op, ast.Not):
+            truth = self.truth(expression.operand, world)
+            return None if truth is None else Known("truth", not truth)
+        return None
+
+    def name(self, expression: ast.Name, world: World) -> Known | None:
+        """What is known of a name: in this world, or because it is a constant of the file."""
+        known = world.knows(expression.id)
+        if known is not None or expression.id in self.method.scope.names or self.is_parameter(expression.id):
+            return known
+        meaning = self.program.look_up(expression.id, self.method.owner.scope)
+        if isinstance(meaning, Value) and isinstance(meaning.expression, ast.Constant):
+            return fact(meaning.expression.value)
+        return None
+
+    def is_parameter(self, name: str) -> bool:
+        """Whether a name is an argument of the method."""
+        return any(argument.arg == name for argument in [*self.method.parameters, *self.method.node.args.kwonlyargs])
+
+    def awaited(self, expression: ast.expr, world: World) -> Known | None:
+        """What comes of waiting: the message that was received, or what a method has returned."""
+        while isinstance(expression, ast.Call) and expression.args and ast.unparse(expression.func).endswith(
+            ("wait_for", "shield")
+        ):
+            expression = expression.args[0]
+        if own_call(expression, self.method.self_name) == "receive":
+            return world.knows(RESULT)
+        return self.called(expression, world) if isinstance(expression, ast.Call) else None
+
+    def called(self, call: ast.Call, world: World) -> Known | None:
+        """What a call gives, as far as classes and annotations say."""
+        name = own_call(call, self.method.self_name)
+        if name is not None:
+            if name in VERBS:
+                return None
+            helper = self.agent.methods.get(name)
+            if name in self.effectful and world.knows(RESULT) is not None:
+                return world.knows(RESULT)
+            label = returned_label(helper, self.program) if helper is not None else None
+            return None if label is None else Known("message", label)
+        meaning = self.program.resolve(call.func, self.method.scope)
+        if isinstance(meaning, Function):
+            label = returned_label(meaning, self.program)
+            return None if label is None else Known("message", label)
+        if isinstance(meaning, Outside) and not meaning.name.rsplit(".", 1)[-1][:1].isupper():
+            return None
+        label = label_of(meaning) if isinstance(meaning, Class | Outside) else None
+        return None if label is None else Known("message", label)
+
+    def annotated(self, annotation: ast.expr | None) -> Known | None:
+        """What an annotated argument is."""
+        labels = labels_in(annotation_of(annotation), self.method.owner.scope, self.program)
+        if labels is None or len(labels) != 1 or labels[0] not in self.labels:
+            return None
+        return Known("message", labels[0])
+
+    def truth(self, condition: ast.expr, world: World) -> bool | None:
+        """Whether a condition holds; `None` if it is not known."""
+        if isinstance(condition, ast.Compare) and len(condition.ops) == 1:
+            return self.compared(condition, world)
+        if isinstance(condition, ast.Call) and isinstance(condition.func, ast.Name):
+            if condition.func.id == "isinstance" and len(condition.args) == 2:
+                return self.is_instance(self.value(condition.args[0], world), condition.args[1])
+        known = self.value(condition, world)
+        if known is None:
+            return None
+        return known.value if isinstance(known.value, bool) else known.kind == "message" or bool(known.value)
+
+    def compared(self, condition: ast.Compare, world: World) -> bool | None:
+        """`x is None`, `type(x) is T`, `x == "text"`."""
+        left, right, operator = condition.left, condition.comparators[0], condition.ops[0]
+        is_negative = isinstance(operator, ast.IsNot | ast.NotEq)
+        if not isinstance(operator, ast.Is | ast.IsNot | ast.Eq | ast.NotEq):
+            return None
+        answer = None
+        if isinstance(left, ast.Call) and isinstance(left.func, ast.Name) and left.func.id == "type" and left.args:
+            answer = self.is_instance(self.value(left.args[0], world), right)
+        elif isinstance(right, ast.Constant) and right.value is None:
+            known = self.value(left, world)
+            answer = False if known is not None and known.kind in {"message", "text"} else None
+        elif isinstance(operator, ast.Eq | ast.NotEq):
+            one, other = self.value(left, world), self.value(right, world)
+            both_texts = one is not None and other is not None and one.kind == other.kind == "text"
+            answer = one == other if both_texts else None
+        return None if answer is None else answer != is_negative
+
+    def is_instance(self, known: Known | None, classes: ast.expr) -> bool | None:
+        """Whether a message is of one of these classes."""
+        if known is None or known.kind != "message":
+            return None
+        labels = labels_in(classes, self.method.scope, self.program)
+        if labels is None:
+            return None
+        if known.value in labels:
+            return True
+        return False if self.labels.issuperset(labels) else None
+
+    def fits(self, pattern: ast.pattern, known: Known | None, world: World) -> tuple[list[World], list[World]]:
+        """The worlds in which a pattern fits a value, and those in which it does not."""
+        if isinstance(pattern, ast.MatchAs):
+            if pattern.pattern is None:
+                return [self.captured(pattern.name, known, world)], []
+            yes, no = self.fits(pattern.pattern, known, world)
+            return [self.captured(pattern.name, known, inner) for inner in yes], no
+        if isinstance(pattern, ast.MatchOr):
+            found: list[World] = []
+            rest = [world]
+            for inner in pattern.patterns:
+                if rest:
+                    yes, rest = self.fits(inner, known, rest[0])
+                    found += yes
+            return found[:1], rest
+        after = world
+        for inner in ast.walk(pattern):
+            for attribute in ("name", "rest"):
+                name = getattr(inner, attribute, None)
+                if isinstance(name, str):
+                    after = after.bind(name, None)
+        if isinstance(pattern, ast.MatchClass):
+            answer = self.is_instance(known, pattern.cls)
+            is_simple = all(_takes_all(inner) for inner in [*pattern.patterns, *pattern.kwd_patterns])
+            return ([] if answer is False else [after]), ([] if answer and is_simple else [world])
+        return [after], [world]
+
+    def captured(self, name: str | None, known: Known | None, world: World) -> World:
+        """The world in which a pattern has bound its name."""
+        return world if name is None else world.bind(name, known)
+
+
+def _takes_all(pattern: ast.pattern) -> bool:
+    return isinstance(pattern, ast.MatchAs) and (pattern.pattern is None or _takes_all(pattern.pattern))
+

@@ -1,0 +1,134 @@
+"""What a name in a file means, across all files that are looked at together.
+
+A file is found by the end of its path: `from shop.messages import Order` is the file `…/shop/messages.py`. What lies
+outside the files is known by its dotted name alone.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
+
+from accord.agents.check.modules import Class, Function, Import, Module, Opaque, Scope, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import PurePosixPath
+
+    from accord.agents.check.modules import Binding
+
+__all__ = ["Meaning", "Outside", "Program"]
+
+_DEEPEST = 32  # names that stand for names
+
+
+@dataclass(frozen=True)
+class Outside:
+    """Something that is not in the files, by its dotted name; `why` if not even that is certain."""
+
+    name: str
+    why: str = ""
+
+
+Meaning: TypeAlias = Class | Function | Value | Module | Outside
+
+
+class Program:
+    """The files that are looked at together."""
+
+    def __init__(self, modules: Iterable[Module]) -> None:
+        self.modules = tuple(modules)
+
+    @cached_property
+    def _by_ending(self) -> dict[str, list[Module]]:
+        found: dict[str, list[Module]] = {}
+        for module in self.modules:
+            parts = _dotted(module.path)
+            for length in range(1, len(parts) + 1):
+                found.setdefault(".".join(parts[-length:]), []).append(module)
+        return found
+
+    def find(self, dotted: str, level: int, asking: Module) -> Module | None:
+        """The file of a module's name, as it is meant in another file."""
+        if level:
+            base = asking.path.parts[:-1][: len(asking.path.parts) - level]
+            wanted = [*base, *(dotted.split(".") if dotted else [])]
+            known = self._by_ending.get(".".join(_clean(wanted)), [])
+            return next((module for module in known if list(_dotted(module.path)) == _clean(wanted)), None)
+        known = self._by_ending.get(dotted, [])
+        return max(known, key=lambda module: _nearness(module.path, asking.path), default=None)
+
+    def look_up(self, name: str, scope: Scope, depth: int = 0) -> Meaning:
+        """What a name means in a scope."""
+        if depth > _DEEPEST:
+            return Outside(name, f"`{name}` is imported in a circle")
+        at: Scope | None = scope
+        while at is not None:
+            if name in at.names:
+                return self._meaning(at.names[name], name, at, depth)
+            for star in at.stars:
+                module = self.find(star.module, star.level, at.module)
+                if module is None:
+                    return Outside(name, f"`{name}` may come from `from {star.module} import *`")
+                if name in module.scope.names:
+                    return self.look_up(name, module.scope, depth + 1)
+            at = at.parent
+        return Outside(f"builtins.{name}")
+
+    def resolve(self, expression: ast.expr, scope: Scope, depth: int = 0) -> Meaning:
+        """What an expression of names and dots means; names that stand for names are followed."""
+        if depth > _DEEPEST:
+            return Outside("", "the name stands for itself")
+        found: Meaning
+        if isinstance(expression, ast.Name):
+            found = self.look_up(expression.id, scope)
+        elif isinstance(expression, ast.Attribute):
+            found = self._attribute(self.resolve(expression.value, scope, depth + 1), expression.attr)
+        else:
+            return Outside("", "it is no plain name")
+        if isinstance(found, Value) and isinstance(found.expression, ast.Name | ast.Attribute):
+            return self.resolve(found.expression, found.scope, depth + 1)
+        return found
+
+    def _attribute(self, base: Meaning, name: str) -> Meaning:
+        if isinstance(base, Module):
+            return self.look_up(name, base.scope) if name in base.scope.names else Outside(name, "it is not in the file")
+        if isinstance(base, Class):
+            bound = base.inside.names.get(name)
+            return self._meaning(bound, name, base.inside, 0) if bound is not None else Outside(name, "it is inherited")
+        if isinstance(base, Outside):
+            return Outside(f"{base.name}.{name}" if base.name else "", base.why)
+        return Outside("", f"`.{name}` of something that is made while the program runs")
+
+    def _meaning(self, binding: Binding, name: str, scope: Scope, depth: int) -> Meaning:
+        if isinstance(binding, Opaque):
+            return Outside(name, binding.why)
+        if not isinstance(binding, Import):
+            return binding
+        module = self.find(binding.module, binding.level, scope.module)
+        if binding.name is None:
+            return module or Outside(binding.module)
+        if module is not None and binding.name in module.scope.names and module is not scope.module:
+            return self.look_up(binding.name, module.scope, depth + 1)
+        inner = self.find(f"{binding.module}.{binding.name}".lstrip("."), binding.level, scope.module)
+        return inner or Outside(f"{binding.module}.{binding.name}".lstrip("."))
+
+
+def _dotted(path: PurePosixPath) -> tuple[str, ...]:
+    parts = _clean(path.with_suffix("").parts)
+    return tuple(parts[:-1] if parts and parts[-1] == "__init__" else parts)
+
+
+def _clean(parts: Iterable[str]) -> list[str]:
+    return [part for part in parts if part not in {"", ".", "/"}]
+
+
+def _nearness(path: PurePosixPath, other: PurePosixPath) -> int:
+    shared = 0
+    for one, two in zip(path.parts, other.parts, strict=False):
+        if one != two:
+            break
+        shared += 1
+    return shared

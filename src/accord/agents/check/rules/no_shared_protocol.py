@@ -1,0 +1,22 @@
+"""E078: the two agents share no protocol."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from accord.agents.check.missteps import Misstep, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from accord.agents.check.contracts import Script
+
+__all__ = ["no_shared_protocol"]
+
+
+def no_shared_protocol(scripts: Sequence[Script], to: str) -> Misstep:
+    """A message for an agent that has no part in any protocol of this one."""
+    followed = listed([script.protocol for script in scripts], "and")
+    which = f"which follows {followed}" if followed else "which follows none"
+    help_ = "let both follow the protocol of this message, each in its role"
+    return Misstep("E078", f"{to} shares no protocol with this agent, {which}", help_, "not a partner")

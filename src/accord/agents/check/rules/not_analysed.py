@@ -1,0 +1,25 @@
+"""W088: what was not analysed, and is therefore not known to be right."""
+
+from __future__ import annotations
+
+from accord.agents.check.missteps import Misstep, listed
+
+__all__ = ["not_analysed", "uncalled", "unknown_classes"]
+
+
+def not_analysed(why: str) -> Misstep:
+    """Something out of sight."""
+    return Misstep("W088", f"not analysed: {why}", label="not seen")
+
+
+def uncalled(method: str) -> Misstep:
+    """A method that speaks, and that no handler calls."""
+    why = f"`{method}` sends or receives, and neither a handler nor `on_start` calls it"
+    return Misstep("W088", f"not analysed: {why}", "an agent sends and receives in its handlers", "called by whom?")
+
+
+def unknown_classes(labels: list[str]) -> Misstep:
+    """Message classes of which only the names are known."""
+    which = listed(labels, "and")
+    why = f"the fields of {which}: {'its class is' if len(labels) == 1 else 'their classes are'} not in the files"
+    return Misstep("W088", f"not analysed: {why}", "check the files that declare them together with this one")

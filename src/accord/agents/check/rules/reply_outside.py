@@ -1,0 +1,13 @@
+"""E073: a reply where no message was received that it could answer."""
+
+from __future__ import annotations
+
+from accord.agents.check.missteps import Misstep
+
+__all__ = ["reply_outside"]
+
+
+def reply_outside() -> Misstep:
+    """`reply` in `on_start`, or in a method that it calls."""
+    what = "`reply` outside a handler: there is no message to reply to"
+    return Misstep("E073", what, "use `send` with the role it is for", "nobody to reply to")

@@ -1,0 +1,43 @@
+"""E070: a protocol that is not there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from accord.agents.check.missteps import Misstep, listed
+from accord.diagnostics import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["missing_protocol", "no_such_protocol", "not_one_protocol", "unreadable_contract"]
+
+
+def no_such_protocol(name: str, known: Sequence[str], *, by_name: bool) -> Misstep:
+    """A name that no contract declares; a text that is a bare name declares nothing either."""
+    meant = name if name in known else did_you_mean(name, known)
+    if by_name:
+        help_ = "a text is a contract; for the one in a file write `accord.load(Path(…))`"
+        if meant:
+            help_ += f'["{meant}"]'
+    else:
+        help_ = f"did you mean `{meant}`?" if meant else f"the contract declares {listed(known, 'and')}" if known else ""
+    return Misstep("E070", f"unknown protocol `{name}`", help_, "not declared")
+
+
+def missing_protocol() -> Misstep:
+    """`@follows()`."""
+    return Misstep("E070", "which protocol is followed is not said", 'write `@follows(protocol, as_="Role")`')
+
+
+def not_one_protocol(names: Sequence[str]) -> Misstep:
+    """A contract that has several, or none between roles."""
+    if names:
+        return Misstep("E070", "the contract has several protocols", f'take one of them: `contract["{names[0]}"]`')
+    what = "the contract has no protocol between roles"
+    return Misstep("E070", what, "write `protocol Name { A -> B: Message }`")
+
+
+def unreadable_contract(path: str, why: str) -> Misstep:
+    """A contract file that is not there."""
+    return Misstep("E070", f"the contract `{path}` cannot be read: {why}", "the path is looked up from here and beside the file")

@@ -1,0 +1,25 @@
+"""E071: a role that the protocol does not have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from accord.agents.check.missteps import Misstep, listed
+from accord.diagnostics import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["no_role", "no_such_role"]
+
+
+def no_such_role(role: str, protocol: str, roles: Sequence[str]) -> Misstep:
+    """A role by another name."""
+    meant = did_you_mean(role, roles)
+    help_ = f"did you mean `{meant}`?" if meant else f"its roles are {listed(roles, 'and')}"
+    return Misstep("E071", f"protocol `{protocol}` has no role `{role}`", help_, "no such role")
+
+
+def no_role() -> Misstep:
+    """`@follows(protocol)`."""
+    return Misstep("E071", "which role is played is not said", 'write `@follows(protocol, as_="Role")`')

@@ -1,0 +1,86 @@
+"""`accord lint`: whether the code of agents follows their protocols."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import rich_click as click
+from click.exceptions import Exit
+
+from accord.cli.sources import existing_path
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from accord.agents.check import Report
+    from accord.cli.terminal import Screen
+
+__all__ = ["command"]
+
+
+@click.command("lint")
+@click.argument("paths", metavar="PATH…", nargs=-1, required=True, callback=existing_path)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "json", "sarif", "github"]),
+    default="text",
+    show_default=True,
+    help="text for people, json for programs, sarif for code scanning, github for annotations in a workflow",
+)
+def command(paths: tuple[Path, ...], format_: str) -> None:
+    """Check that agents follow the protocols they declare, on every path, without running them.
+
+    PATH is a Python file, a folder (all *.py and *.accord files in it, hidden folders left out) or - for standard input.
+    Contracts that the code loads are read from where it says, seen from here or from its own folder.
+
+    `# accord: ignore[E076] reason` on the line of a finding accepts it; what is accepted is listed.
+
+    Exit status: 0 nothing found · 1 errors or warnings · 2 wrong usage, such as a path that does not exist.
+    """
+    from accord import __version__
+    from accord.cli.python_files import find_files, lint_files
+    from accord.cli.terminal import open_screen
+    from accord.diagnostics.machine_readable import to_github, to_json, to_sarif
+
+    files = find_files(paths)
+    report = lint_files(files)
+    screen = open_screen()
+    if format_ == "json":
+        screen.print(json.dumps(to_json(report.findings), indent=2))
+    elif format_ == "sarif":
+        screen.print(json.dumps(to_sarif(report.findings, __version__), indent=2))
+    elif format_ == "github":
+        if report.findings:
+            screen.print(to_github(report.findings))
+    else:
+        _print(screen, report, len(files.python))
+    if report.findings:
+        raise Exit(1)
+
+
+def _print(screen: Screen, report: Report, files: int) -> None:
+    from accord.cli.terminal import print_diagnostics
+    from accord.diagnostics.visible import visible
+
+    if report.findings:
+        print_diagnostics(screen, report.findings)
+        screen.print()
+    for ignored in report.ignored:
+        finding = ignored.finding
+        line, column = finding.source.line_and_column(finding.span.start)
+        place = f"{finding.source.name}:{line}:{column}"
+        screen.print(screen.paint("faint", visible(f"ignored: {finding.code} at {place}: {ignored.reason}")))
+    screen.print(screen.paint("strong" if report.findings else "good", _summary(report, files)))
+
+
+def _summary(report: Report, files: int) -> str:
+    looked = f"{report.agents} agent{'' if report.agents == 1 else 's'} in {files} file{'' if files == 1 else 's'}"
+    severities = [finding.severity for finding in report.findings]
+    ignored = f", {len(report.ignored)} ignored" if report.ignored else ""
+    if not severities:
+        return f"{looked}: {'follows' if report.agents == 1 else 'follow'} {'its' if report.agents == 1 else 'their'} protocols{ignored}" if report.agents else f"no agents in {files} file{'' if files == 1 else 's'}"
+    counts = [(severities.count("error"), "error"), (severities.count("warning"), "warning")]
+    counted = ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for count, what in counts if count)
+    return f"{counted}{ignored} in {looked}"

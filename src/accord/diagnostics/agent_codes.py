@@ -1,0 +1,225 @@
+"""The codes of agents: Python files that do not follow the protocols they say they follow.
+
+They are a part of the one table in `codes`. Their examples are files that `accord lint` is given by a test.
+"""
+
+from __future__ import annotations
+
+from accord.diagnostics.code import Code
+
+__all__ = ["AGENT_CODES"]
+
+_FILE = '''from dataclasses import dataclass
+from accord.agents import Agent, follows
+
+ASKING = "record Ask { text: String } protocol Asking { Client -> Server: Ask; Server -> Client: Answer }"
+
+@dataclass
+class Ask:
+    text: str
+
+@dataclass
+class Answer: ...
+
+'''
+
+_SERVER = '''@follows(ASKING, as_="Server")
+class Server(Agent):
+    async def on_ask(self, ask: Ask):
+'''
+
+_CLIENT = '''@follows(ASKING, as_="Client")
+class Client(Agent):
+    async def on_start(self):
+'''
+
+_REPLYING = _FILE + _SERVER + "        await self.reply(Answer())\n"
+_ASKING = (
+    _FILE + _CLIENT + '        await self.send("Server", Ask("why?"))\n        answer = await self.receive(Answer)\n'
+)
+
+_COUNTING = '''from dataclasses import dataclass
+from accord.agents import Agent, follows
+
+COUNTING = """protocol Counting {
+    rec More { choice at A { A -> B: One; continue More } or { A -> B: Done; A -> C: Sum } }
+}"""
+
+@dataclass
+class One: ...
+
+@dataclass
+class Done: ...
+
+@dataclass
+class Sum: ...
+
+@follows(COUNTING, as_="A")
+class Counter(Agent):
+    async def on_start(self):
+'''
+
+AGENT_CODES = (
+    Code(
+        "E070",
+        "protocol is not known",
+        "`@follows` names a protocol between roles: the text of a contract, the `Path` of its file, or what "
+        "`accord.load` or `accord.compile` made of it. A contract with several is followed by `contract[name]`.",
+        _REPLYING.replace('@follows(ASKING, as_', '@follows("Asking", as_').replace("ASKING =", "UNUSED ="),
+        _REPLYING,
+    ),
+    Code(
+        "E071",
+        "role is not known",
+        "`as_` names the role that the agent plays, as the protocol writes it.",
+        _REPLYING.replace('as_="Server"', 'as_="Srever"'),
+        _REPLYING,
+    ),
+    Code(
+        "E072",
+        "it is not clear what is meant",
+        "A handler is an `async def` that takes one message, annotated with its class, and no message has two. Where a "
+        "message could belong to several protocols `protocol=` says to which.",
+        _REPLYING.replace("ask: Ask", "ask"),
+        _REPLYING,
+    ),
+    Code(
+        "E073",
+        "reply outside a handler",
+        "`reply` answers the message that a handler was called with. In `on_start` there is none: use `send` with the "
+        "role that the message is for.",
+        _REPLYING + '\n    async def on_start(self):\n        await self.reply(Answer())\n',
+        _REPLYING,
+    ),
+    Code(
+        "E074",
+        "wrong message type",
+        "The role never sends such a message. The finding says what is expected at this place.",
+        _REPLYING.replace("self.reply(Answer())", 'self.reply(Ask("what?"))'),
+        _REPLYING,
+    ),
+    Code(
+        "E075",
+        "second reply",
+        "A message is replied to as often as the protocol says. On some path through the handler it is once more.",
+        _REPLYING + "        await self.reply(Answer())\n",
+        _REPLYING,
+    ),
+    Code(
+        "E076",
+        "required message is not sent on some path",
+        "A handler, or `on_start`, ends while the protocol waits for this role. The notes show the path: which "
+        "conditions held, and where it left.",
+        _FILE + _SERVER + "        if ask.text:\n            await self.reply(Answer())\n",
+        _REPLYING,
+    ),
+    Code(
+        "E077",
+        "message is out of order",
+        "The role sends such a message, but something else comes first.",
+        _COUNTING + '        await self.send("C", Sum())\n        await self.send("B", Done())\n',
+        _COUNTING + '        await self.send("B", Done())\n        await self.send("C", Sum())\n',
+    ),
+    Code(
+        "E078",
+        "agents share no protocol",
+        "A message goes to an agent that plays a role of the same protocol.",
+        _ASKING.replace('"Server"', "Stranger").replace(
+            "@follows",
+            'OTHER = "protocol Other { X -> Y: Hello }"\n\n@dataclass\nclass Hello: ...\n\n'
+            '@follows(OTHER, as_="Y")\nclass Stranger(Agent):\n    async def on_hello(self, hello: Hello): ...\n\n@follows',
+        ).split("        answer =")[0],
+        _ASKING,
+    ),
+    Code(
+        "E079",
+        "message goes to the wrong role",
+        "The protocol says who receives a message.",
+        _COUNTING + '        await self.send("B", Done())\n        await self.send("B", Sum())\n',
+        _COUNTING + '        await self.send("B", Done())\n        await self.send("C", Sum())\n',
+    ),
+    Code(
+        "E080",
+        "message after the end",
+        "The conversation is over when the last message of the protocol was exchanged. What begins the protocol opens "
+        "a new one; nothing else can be sent.",
+        _REPLYING + '        await self.send("Client", Answer())\n',
+        _REPLYING,
+    ),
+    Code(
+        "E081",
+        "message never comes",
+        "`receive` waits for a message that nobody sends at this point: in no protocol of the agent, before it has "
+        "done what comes first, or after the end.",
+        _FILE + _CLIENT + '        answer = await self.receive(Answer)\n        await self.send("Server", Ask("why?"))\n',
+        _ASKING,
+    ),
+    Code(
+        "E082",
+        "nothing takes a message that can arrive",
+        "When no handler works on a conversation, what arrives needs a handler; when one waits in `receive`, it takes "
+        "everything that can come then: `receive(A | B)`.",
+        _FILE + _CLIENT + '        await self.send("Server", Ask("why?"))\n',
+        _ASKING,
+    ),
+    Code(
+        "E083",
+        "handler is never called",
+        "No protocol sends such a message to this agent, or something else always takes it first.",
+        _REPLYING + "\n    async def on_answer(self, answer: Answer): ...\n",
+        _REPLYING,
+    ),
+    Code(
+        "E084",
+        "message does not fit its record",
+        "A message class has the fields of the record of its name, with types that mean the same, and every message "
+        "is made with all of them.",
+        _ASKING.replace("text: str", "text: int").replace('Ask("why?")', "Ask(number)").replace(
+            "        await", "        number = len(str(7))\n        await"
+        ),
+        _ASKING,
+    ),
+    Code(
+        "E085",
+        "loop starves a partner",
+        "A loop that never ends leaves a partner waiting for ever: whoever still has something to do with the role, "
+        "and hears nothing of it in the loop.",
+        _COUNTING + '        while True:\n            await self.send("B", One())\n',
+        _COUNTING
+        + "        for _ in range(9):\n"
+        + '            await self.send("B", One())\n        await self.send("B", Done())\n        await self.send("C", Sum())\n',
+    ),
+    Code(
+        "E086",
+        "file is no Python",
+        "Nothing in the file was checked.",
+        "class Server(Agent)\n    pass\n",
+        _REPLYING,
+    ),
+    Code(
+        "W087",
+        "nobody follows a protocol",
+        "The files declare a protocol, and no agent in them plays any of its roles.",
+        _REPLYING.replace(
+            "ASKING =", 'OTHER = accord.compile("protocol Other { X -> Y: Hello }")\nASKING ='
+        ).replace("from dataclasses", "import accord\nfrom dataclasses"),
+        _REPLYING,
+    ),
+    Code(
+        "W088",
+        "not analysed",
+        "Something cannot be followed from the text alone: code that is made or chosen while the program runs, an "
+        "agent or one of its methods given away, a class that is not in the files. It is not known to be wrong, and "
+        "not known to be right.",
+        _FILE + _SERVER + "        answer = getattr(self, ask.text)\n        await self.reply(Answer())\n",
+        _REPLYING,
+    ),
+    Code(
+        "W089",
+        "comment ignores nothing",
+        "`# accord: ignore[E076] reason` stands on the line of a finding, names its code and says why. One that "
+        "ignores nothing, or gives no reason, is reported.",
+        _REPLYING.replace("(Answer())", "(Answer())  # accord: ignore[E076] it did not, once"),
+        _REPLYING,
+    ),
+)
