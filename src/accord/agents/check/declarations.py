@@ -319,10 +319,34 @@ def class_named(expression: ast.expr, scope: Scope, program: Program) -> Class |
     return meaning if isinstance(meaning, Class | Function | Outside) else None
 
 
-def returned_label(function: Function | Method, program: Program) -> str | None:
-    """The label of what a function returns, as its annotation says."""
-    scope = function.scope if isinstance(function, Function) else function.owner.scope
+def returned_label(function: Function | Method, program: Program, depth: int = 0) -> str | None:
+    """The label of what a function returns: that of its annotation, if all it returns is seen to be so."""
+    around = function.scope if isinstance(function, Function) else function.owner.scope
+    scope = Scope(function.module, function.node.body, around)
     read = annotation_of(function.node.returns)
-    if not isinstance(read, ast.Name | ast.Attribute):
+    if not isinstance(read, ast.Name | ast.Attribute) or depth > 8:
         return None
-    return label_of(program.resolve(read, scope))
+    label = label_of(program.resolve(read, around))
+    returned = [node.value for node in _own_nodes(function.node) if isinstance(node, ast.Return)]
+    if label is None or not returned:
+        return None
+    for value in returned:
+        called = value.value if isinstance(value, ast.Await) else value
+        meaning = program.resolve(called.func, scope) if isinstance(called, ast.Call) else None
+        if isinstance(meaning, Function):
+            found = returned_label(meaning, program, depth + 1)
+        else:
+            found = label_of(meaning) if isinstance(meaning, Class | Outside) else None
+        if found != label:
+            return None
+    return label
+
+
+def _own_nodes(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.AST]:
+    """What stands in a function, and not in those nested in it."""
+    todo: list[ast.AST] = list(function.body)
+    while todo:
+        node = todo.pop()
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            todo.extend(ast.iter_child_nodes(node))

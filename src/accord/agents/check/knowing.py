@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from accord.agents.check.declarations import VERBS, returned_label
-from accord.agents.check.messages import annotation_of, label_of, labels_in
+from accord.agents.check.messages import label_of, labels_in
 from accord.agents.check.modules import Class, Function, Value
 from accord.agents.check.names import Outside
 from accord.agents.check.own_calls import own_call
@@ -93,13 +93,6 @@ class Knowledge:
             return None
         label = label_of(meaning) if isinstance(meaning, Class | Outside) else None
         return None if label is None else Known("message", label)
-
-    def annotated(self, annotation: ast.expr | None) -> Known | None:
-        """What an annotated argument is."""
-        labels = labels_in(annotation_of(annotation), self.method.owner.scope, self.program)
-        if labels is None or len(labels) != 1 or labels[0] not in self.labels:
-            return None
-        return Known("message", labels[0])
 
     def truth(self, condition: ast.expr, world: World) -> bool | None:
         """Whether a condition holds; `None` if it is not known."""
