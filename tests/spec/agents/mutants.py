@@ -65,7 +65,7 @@ def _of_statements() -> Iterator[tuple[str, Change]]:
         try_.body.append(body[at])  # type: ignore[attr-defined]
         return [try_]
 
-    yield "dropped", lambda body, at: _parse("pass")
+    yield "dropped", lambda *_: _parse("pass")
     yield "twice", lambda body, at: [body[at], copy.deepcopy(body[at])]
     yield "sometimes", if_flip
     yield "again and again", loop

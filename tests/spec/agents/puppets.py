@@ -88,8 +88,13 @@ def _distances(following) -> list[int]:
 
 
 _VALUES = {
-    "String": ("a b", ""), "Int": (7, 200), "Float": (1.5, 0.0), "Bool": (True, False), "Any": (None,), "Option": (None,),
-}  # fmt: skip
+    "String": ("a b", ""),
+    "Int": (7, 200),
+    "Float": (1.5, 0.0),
+    "Bool": (True, False),
+    "Any": (None,),
+    "Option": (None,),
+}
 
 
 def _value(type_, types, choices, depth=0) -> object:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from tests.spec.agents.corpus import CASES
 
 from accord.agents.check import lint, read
-from tests.spec.agents.corpus import CASES
 
 
 def found_in(case) -> list[tuple[str, int]]:

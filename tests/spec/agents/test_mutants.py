@@ -7,6 +7,9 @@ import random
 from functools import cache
 
 import pytest
+from tests.spec.agents.corpus import CASES, prelude
+from tests.spec.agents.mutants import mutants
+from tests.spec.agents.puppets import Stage, example
 
 from accord.agents.check import lint, read
 from accord.agents.declaring import declaration_of
@@ -14,9 +17,6 @@ from accord.diagnostics import Source
 from accord.language import parse
 from accord.language.global_tree import Record
 from accord.testing.schedules import EverySchedule, RandomSchedule
-from tests.spec.agents.corpus import CASES, prelude
-from tests.spec.agents.mutants import mutants
-from tests.spec.agents.puppets import Stage, example
 
 RIGHT = [case for case in CASES if case.runs]
 

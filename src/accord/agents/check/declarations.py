@@ -184,7 +184,8 @@ def _dotted(expression: ast.expr, scope: Scope, program: Program) -> str:
 
 def _line_of_descent(declared: Class, program: Program) -> tuple[list[Class], list[tuple[Module, ast.AST, str]]]:
     """The class and those in the files it inherits from, nearest first, and what cannot be seen of the others."""
-    line, doubts = [declared], []
+    line = [declared]
+    doubts: list[tuple[Module, ast.AST, str]] = []
     for current in line:  # it grows while it is walked
         for base in current.node.bases:
             meaning = program.resolve(base.value if isinstance(base, ast.Subscript) else base, current.scope)
@@ -238,17 +239,19 @@ def _assigned(method: Method, attributes: dict[str, tuple[ast.expr, Scope]]) -> 
     """What `self.name = …` says about attributes: of an annotated argument, or of an object that is made there."""
     annotations = {argument.arg: argument.annotation for argument in method.parameters + method.node.args.kwonlyargs}
     for node in ast.walk(method.node):
+        target: ast.expr
+        value: ast.expr
         if isinstance(node, ast.AnnAssign):
             target, value = node.target, node.annotation
         elif isinstance(node, ast.Assign) and len(node.targets) == 1:
-            target, found = node.targets[0], node.value
-            annotated = annotations.get(found.id) if isinstance(found, ast.Name) else None
-            value = annotated if annotated is not None else found
+            target, value = node.targets[0], node.value
+            if isinstance(value, ast.Name):
+                value = annotations.get(value.id) or value
         else:
             continue
-        is_own = isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)
-        if is_own and target.value.id == method.self_name:  # type: ignore[union-attr] # `is_own` says so
-            attributes.setdefault(target.attr, (value, method.owner.scope))  # type: ignore[union-attr]
+        is_attribute = isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)
+        if is_attribute and target.value.id == method.self_name:  # type: ignore[attr-defined] # it is one
+            attributes.setdefault(target.attr, (value, method.owner.scope))  # type: ignore[attr-defined]
 
 
 def _read_handlers(
@@ -296,7 +299,9 @@ def _read_handler(
         return None
     parameters = method.parameters[1:]
     if len(parameters) != 1 or method.node.args.kwonlyargs:
-        complain(f"handler `{method.name}` takes {len(parameters)} arguments beside `self`", "it takes the message alone")
+        complain(
+            f"handler `{method.name}` takes {len(parameters)} arguments beside `self`", "it takes the message alone"
+        )
         return None
     annotation = explicit if explicit is not None else annotation_of(parameters[0].annotation)
     labels = labels_in(annotation, method.owner.scope, program)

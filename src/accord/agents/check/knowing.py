@@ -66,8 +66,10 @@ class Knowledge:
 
     def awaited(self, expression: ast.expr, world: World) -> Known | None:
         """What comes of waiting: the message that was received, or what a method has returned."""
-        while isinstance(expression, ast.Call) and expression.args and ast.unparse(expression.func).endswith(
-            ("wait_for", "shield")
+        while (
+            isinstance(expression, ast.Call)
+            and expression.args
+            and ast.unparse(expression.func).endswith(("wait_for", "shield"))
         ):
             expression = expression.args[0]
         if own_call(expression, self.method.self_name) == "receive":
@@ -98,9 +100,8 @@ class Knowledge:
         """Whether a condition holds; `None` if it is not known."""
         if isinstance(condition, ast.Compare) and len(condition.ops) == 1:
             return self.compared(condition, world)
-        if isinstance(condition, ast.Call) and isinstance(condition.func, ast.Name):
-            if condition.func.id == "isinstance" and len(condition.args) == 2:
-                return self.is_instance(self.value(condition.args[0], world), condition.args[1])
+        if isinstance(condition, ast.Call) and len(condition.args) == 2 and ast.unparse(condition.func) == "isinstance":
+            return self.is_instance(self.value(condition.args[0], world), condition.args[1])
         known = self.value(condition, world)
         if known is None:
             return None
@@ -151,9 +152,9 @@ class Knowledge:
                     found += yes
             return found[:1], rest
         after = world
-        for inner in ast.walk(pattern):
+        for node in ast.walk(pattern):
             for attribute in ("name", "rest"):
-                name = getattr(inner, attribute, None)
+                name = getattr(node, attribute, None)
                 if isinstance(name, str):
                     after = after.bind(name, None)
         if isinstance(pattern, ast.MatchClass):
@@ -169,4 +170,3 @@ class Knowledge:
 
 def _takes_all(pattern: ast.pattern) -> bool:
     return isinstance(pattern, ast.MatchAs) and (pattern.pattern is None or _takes_all(pattern.pattern))
-
