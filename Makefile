@@ -7,21 +7,29 @@ BENCH := .venv-bench
 BENCH_READY := $(BENCH)/.ready
 WORKERS ?= 2
 
-.PHONY: demo test soak check bench docs clean servers
+.PHONY: demo test soak check bench docs page clean packages
 
 demo: $(READY)
 	@$(BIN)/python examples/booking/demo.py
+	@echo
+	@echo "And eight recorded runs of an agent that pays invoices, audited:"
+	@echo
+	@$(BIN)/accord audit examples/recorded_payments/payments.accord examples/recorded_payments/runs.jsonl --no-cache; test $$? -le 1
 
-test: $(READY) servers
+test: $(READY) packages
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
 # The long checks of `make test` at full volume.
-soak: $(READY) servers
+soak: $(READY) packages
 	ACCORD_SOAK=1 $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
-# PostgreSQL and Redis for the tests of stores, if they can be installed here.
-servers:
-	@sh tests/stores/install_servers.sh
+# PostgreSQL, Redis, Chromium, Java and npm for the tests, if they can be installed here.
+packages:
+	@sh tests/install_system_packages.sh
+
+# The studio's page, from its source in web/ into the package.
+page: packages
+	cd web && npm run build
 
 check: $(READY)
 	$(BIN)/ruff check .
@@ -31,7 +39,7 @@ check: $(READY)
 	$(BIN)/accord check examples
 	$(BIN)/accord fmt --check examples
 
-bench: $(BENCH_READY) servers
+bench: $(BENCH_READY) packages
 	$(BENCH)/bin/python -m bench
 
 docs: $(READY)
@@ -39,7 +47,7 @@ docs: $(READY)
 	$(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) $(BENCH) site build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(BENCH) web/node_modules site build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("accord needs Python 3.11 or newer, found " + sys.version) if sys.version_info < (3, 11) else None'
@@ -51,5 +59,5 @@ $(READY): pyproject.toml constraints.txt
 $(BENCH_READY): pyproject.toml constraints.txt
 	@test -d $(BENCH) || $(PYTHON) -m venv $(BENCH)
 	@echo "setting up $(BENCH) …"
-	@$(BENCH)/bin/pip install -q --disable-pip-version-check -c constraints.txt -e '.[langchain,postgres,redis,trace]' llmsessioncontract==0.8.0 acel-core==0.1.13
+	@$(BENCH)/bin/pip install -q --disable-pip-version-check -c constraints.txt -e '.[audit,langchain,postgres,redis,trace]' orjson llmsessioncontract==0.8.0 acel-core==0.1.13
 	@touch $@

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bench.choreography import OBSERVED, PROMISED, ROLES
 from bench.data import BINDING
 from bench.guard import GUARDED
 from bench.job import REFUSED, fastest_peer
@@ -15,13 +16,15 @@ from bench.slices import LIVE
 from bench.traces import SIZES as TRACED
 
 if TYPE_CHECKING:
+    from bench.audit import AuditCosts
+    from bench.choreography import ChoreographyCosts
     from bench.guard import GuardCosts
     from bench.langchain import LangChainCosts
     from bench.results import Results
     from bench.stores import StoreCosts
     from bench.traces import TraceCosts
 
-__all__ = ["Bar", "judge", "judge_stores", "judge_traces"]
+__all__ = ["Bar", "judge", "judge_audit", "judge_stores", "judge_traces"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,7 @@ def judge(results: Results) -> list[Bar]:
         *_rules(results),
         _data(results),
         *_slices(results),
+        *_choreographies(results.choreographies),
         *_job(results),
         Bar("10,000 actions compile in less than 0.5 s", f"{ten:.3f} s", ten < 0.5),
         Bar("40,000 actions take less than 5.5 x as long as 10,000", f"{growth:.2f} x", growth < 5.5),
@@ -69,6 +73,7 @@ def judge(results: Results) -> list[Bar]:
         *_langchain(results.langchain),
         *judge_stores(results.stores),
         *judge_traces(results.traces),
+        *judge_audit(results.audit),
     ]
 
 
@@ -124,6 +129,34 @@ def judge_traces(costs: TraceCosts) -> list[Bar]:
     return [*bars, Bar(promise, shown, not isinstance(peak, str) and peak < 100e6)]
 
 
+def judge_audit(costs: AuditCosts) -> list[Bar]:
+    """The bars of audits; what could not be measured misses them."""
+    rate, cores, growth = costs.labelled_rate, costs.two_cores, costs.growth
+    share = costs.chat_share
+    return [
+        Bar(
+            "an audit of chats takes at most 1.3 x as long as `orjson.loads` of the bytes",
+            f"{share:.2f} x",
+            share <= 1.3,
+        ),
+        Bar(
+            "labelled Parquet is audited at 20 million events a second or more",
+            "not measured" if rate is None else f"{rate / 1e6:.1f} million",
+            rate is not None and rate >= 20e6,
+        ),
+        Bar(
+            "two cores are at least 1.7 x as fast as one",
+            "not measured" if cores is None else f"{cores:.2f} x",
+            cores is not None and cores >= 1.7,
+        ),
+        Bar(
+            "ten times as many runs take at most 1.1 x the memory",
+            "not measured" if growth is None else f"{growth:.2f} x",
+            growth is not None and growth <= 1.1,
+        ),
+    ]
+
+
 def _rules(results: Results) -> list[Bar]:
     rules = results.rules
     unnamed = rules.times_floor(LOOKING[0])
@@ -133,6 +166,16 @@ def _rules(results: Results) -> list[Bar]:
         Bar("an event that no rule names costs at most 8 x an empty method call", f"{unnamed:.2f} x", unnamed <= 8),
         Bar(f"{each}: (3 look - 1 looks) / 2", f"{slope:.2f} x", slope <= 4),
         Bar(f"{each}: (3 look - none looks) / 3", f"{share:.2f} x", share <= 4),
+    ]
+
+
+def _choreographies(costs: ChoreographyCosts) -> list[Bar]:
+    seconds, observed = costs.projecting[PROMISED], costs.times_floor(OBSERVED)
+    projected = f"a protocol of {PROMISED} steps between {ROLES} roles is projected within 1 s"
+    return [
+        Bar(projected, f"{seconds:.3f} s", seconds < 1),
+        Bar("twice the steps take at most 4 x as long to project", f"{costs.growth:.2f} x", costs.growth <= 4),
+        Bar("an observed message costs less than 10 x an empty method call", f"{observed:.2f} x", observed < 10),
     ]
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import accord
+from bench.audit import measure_audit
+from bench.choreography import ChoreographyCosts, measure_choreographies
 from bench.compiling import measure_compiling
 from bench.contestants import ACEL, ACEL_VERSION, FLOOR, PEER, PEER_VERSION, load_acel, load_peer
 from bench.data import measure_data
@@ -30,6 +32,7 @@ from bench.traces import measure_traces
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from bench.audit import AuditCosts
     from bench.compiling import Compiling
     from bench.guard import GuardCosts
     from bench.langchain import LangChainCosts
@@ -66,6 +69,8 @@ class Results:
     langchain: LangChainCosts
     stores: StoreCosts
     traces: TraceCosts
+    audit: AuditCosts
+    choreographies: ChoreographyCosts
 
     @property
     def cases(self) -> dict[str, dict[str, Timing]]:
@@ -152,6 +157,10 @@ def measure_all(say: Callable[[str], None]) -> Results:
     stores = measure_stores()
     say("traces")
     traces = measure_traces()
+    say("audit")
+    audit = measure_audit()
+    say("choreographies")
+    choreographies = measure_choreographies()
     return Results(
         machine=machine,
         peer_measured=peer is not None,
@@ -170,6 +179,8 @@ def measure_all(say: Callable[[str], None]) -> Results:
         langchain=langchain,
         stores=stores,
         traces=traces,
+        audit=audit,
+        choreographies=choreographies,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bench.choreography import ROLES
 from bench.compiling import SIZES as COMPILED
 from bench.contestants import ACEL, FLOOR, ONE_ARGUMENT, PEER
 from bench.importing import BARE
@@ -21,7 +22,9 @@ from bench.stores import LONG, SHORT
 from bench.traces import SIZES as TRACED
 
 if TYPE_CHECKING:
+    from bench.audit import AuditCosts
     from bench.bars import Bar
+    from bench.choreography import ChoreographyCosts
     from bench.compiling import Compiling
     from bench.guard import GuardCosts
     from bench.langchain import LangChainCosts
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
     from bench.stores import StoreCosts
     from bench.traces import TraceCosts
 
-__all__ = ["Table", "bars_table", "stores_table", "tables", "traces_table"]
+__all__ = ["Table", "audit_table", "bars_table", "stores_table", "tables", "traces_table"]
 
 _ABSENT = "-"
 
@@ -53,6 +56,7 @@ def tables(results: Results, bars: list[Bar]) -> list[Table]:
     return [
         _steps(results),
         _rules(results.rules),
+        *_choreographies(results.choreographies),
         _data(results),
         _slices(results.slices),
         _timed(results.slices),
@@ -66,6 +70,7 @@ def tables(results: Results, bars: list[Bar]) -> list[Table]:
         langchain_table(results.langchain),
         stores_table(results.stores),
         traces_table(results.traces),
+        audit_table(results.audit),
         _importing(results),
         bars_table(bars),
     ]
@@ -153,6 +158,23 @@ def _rules(rules: RuleCosts) -> Table:
         f"Empty method calls for each rule that looks: the first adds {rules.added(1, 0):.2f}; from one to three it is "
         f"{rules.added(3, 1):.2f} each, (3 look - 1 looks) / 2; in all {rules.added(3, 0):.2f} each, "
         "(3 look - none looks) / 3.",
+    )
+
+
+def _choreographies(costs: ChoreographyCosts) -> tuple[Table, Table]:
+    return (
+        Table(
+            f"Projecting a protocol between {ROLES} roles, from text to all local protocols: ms, best",
+            tuple(f"{steps} steps" for steps in costs.projecting),
+            (tuple(f"{seconds * 1e3:.0f}" for seconds in costs.projecting.values()),),
+            "Each run reads a fresh text. The proof that the roles can follow it is included.",
+        ),
+        Table(
+            "A message observed in a session of three roles: ns, best (median), and how many empty method calls",
+            ("", "accord"),
+            tuple((case, f"{_nanoseconds(time)} {costs.times_floor(case):.1f}x") for case, time in costs.times.items()),
+            "With a record, every field of the payload is checked.",
+        ),
     )
 
 
@@ -316,6 +338,28 @@ def traces_table(traces: TraceCosts) -> Table:
             for size in TRACED
         ),
         f"{traces.event_bytes:.0f} bytes an event. Fingerprints: {prints}. Peak memory: {peak}.",
+    )
+
+
+def audit_table(audit: AuditCosts) -> Table:
+    """What audits cost."""
+    rate, cores = audit.labelled_rate, audit.two_cores
+    peaks = "; ".join(f"{runs:,} runs {peak / 1e6:.0f} MB" for runs, peak in sorted(audit.peaks.items()))
+    speed = audit.chat_megabytes / audit.chat_seconds
+    return Table(
+        "Audits, on one core unless it says otherwise",
+        ("", "", ""),
+        (
+            ("chats, against orjson.loads", _times(audit.chat_share), f"{speed:.0f} MB/s"),
+            ("the same, and results are kept", _times(audit.kept_share), ""),
+            (
+                "labelled Parquet",
+                _ABSENT if rate is None else f"{rate / 1e6:.1f} M events/s",
+                f"{audit.labelled_events:,} events",
+            ),
+            ("two cores", _ABSENT if cores is None else _times(cores), "as fast as one"),
+        ),
+        f"Peak memory: {peaks or 'not measured'}.",
     )
 
 

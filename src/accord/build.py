@@ -27,9 +27,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from accord.build_roles import again, all_at_once, between, choice_at, do, enum, exchange, record, repeat
 from accord.errors import UsageError
 from accord.language.clauses import Bind, Collect, Guard, Register, Value
 from accord.language.durations import DurationError, parse_duration
+from accord.language.events import EventLine, Events, Named, Says
 from accord.language.labels import is_name, normalise
 from accord.language.rules import (
     After,
@@ -56,6 +58,7 @@ from accord.language.tree import (
     Document,
     End,
     Interleaving,
+    Item,
     Protocol,
     Recursion,
     Variable,
@@ -66,45 +69,61 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from accord.language.clauses import Clause, Operator, Path, Scalar
+    from accord.language.events import NamedKind, Origin, Speaker
     from accord.language.rules import RuleBody
-    from accord.language.tree import Direction
+    from accord.language.tree import Direction, Item
 
 __all__ = [
     "after",
     "after_each",
     "after_forbid",
+    "again",
+    "all_at_once",
     "all_of",
     "any_of",
     "at_least",
     "at_most",
     "before",
     "before_each",
+    "between",
     "choice",
+    "choice_at",
     "contract",
     "deadline",
+    "do",
     "end",
+    "enum",
+    "events",
+    "exchange",
     "field",
     "forbid_adjacent",
     "forbid_ever_after",
+    "ignore",
     "jump",
     "limit",
     "loop",
     "message",
+    "named",
     "not_",
+    "otherwise",
     "protocol",
     "receive",
+    "record",
     "register",
+    "repeat",
     "rule",
+    "says",
     "send",
     "side_by_side",
     "some_of",
+    "when",
     "within",
 ]
 
 Literal_ = str | int | float | bool | list["Literal_"] | tuple["Literal_", ...] | None
 
 
-def contract(*items: Declaration | Rule) -> Document:
+def contract(*items: Item) -> Document:
     """Everything together, ready for `accord.compile`."""
     return Document(tuple(items))
 
@@ -391,3 +410,49 @@ def _sequence(messages: tuple[_Message, ...], *, adjacent: bool) -> ForbidSequen
     if len(messages) < 2:
         raise UsageError("a sequence has at least two messages")
     return ForbidSequence(tuple(map(_pattern, messages)), (adjacent,) * (len(messages) - 1))
+
+
+# -- events ------------------------------------------------------------------------------------------------------------
+
+
+def events(*lines: EventLine) -> Events:
+    """`events { … }`: the first line that fits a message decides."""
+    if not lines:
+        raise UsageError("events have at least one line")
+    return Events(tuple(lines))
+
+
+def when(label: str, origin: Origin, *where: Guard) -> EventLine:
+    """`Label when origin where guards`."""
+    return EventLine(_label(label), origin, message(label, *where).guards)
+
+
+def ignore(origin: Origin | None = None, *where: Guard) -> EventLine:
+    """`ignore when origin where guards`; without an origin `ignore otherwise`."""
+    if origin is None and where:
+        raise UsageError("`otherwise` takes whatever is left, without guards")
+    return EventLine(None, origin, message("ignore", *where).guards)
+
+
+def otherwise(label: str) -> EventLine:
+    """`Label otherwise`."""
+    return EventLine(_label(label), None)
+
+
+def says(speaker: Speaker, text: str = "", *, matches: str | None = None) -> Says:
+    """`user says "text"`, or `user says matches "pattern"`; the speaker is `user` or `agent`."""
+    if speaker not in {"user", "agent"}:
+        raise UsageError(f"the user or the agent says something, got {speaker!r}")
+    said = text if matches is None else matches
+    if not isinstance(said, str) or (text and matches is not None):
+        raise UsageError("what is said is a text, or a pattern that it `matches`")
+    return Says(speaker, said, matches is not None)
+
+
+def named(kind: NamedKind, *names: str) -> Named:
+    """`call NAME`, `user call NAME`, `result of NAME`, `error of NAME` or `event NAME`, for any of the names."""
+    if kind not in {"call", "user call", "result", "error", "event"}:
+        raise UsageError(f"expected `call`, `user call`, `result`, `error` or `event`, got {kind!r}")
+    if not names:
+        raise UsageError(f"a {kind} has a name")
+    return Named(kind, tuple(map(_label, names)))

@@ -4,13 +4,27 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
 
 import pytest
+from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware, ToolRetryMiddleware
+from langchain_core.messages import ToolMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.config import get_stream_writer
 from langgraph.types import Command
 
 from accord import ViolationError
-from tests.agents.protocols import KINDS, booking_of, gated_of
-from tests.agents.scripted import Recorder, agent_of, asked, call, config, say, told
+from accord.langchain import (
+    AccordMiddleware,
+    CheckpointedProtocolMiddleware,
+    ProtocolEnforcerMiddleware,
+    ProtocolMonitor,
+    ref,
+)
+from tests.agents.protocols import KINDS, booking_of, gated_of, machine
+from tests.agents.scripted import Recorder, Scripted, agent_of, asked, call, config, reported, say, told
 
 SCRIPT = [say(call("search", "a")), say(call("book", "b")), "done"]
 
@@ -86,16 +100,59 @@ def test_raise(kind, recorder, run):
     assert recorder.ran == []
 
 
+NO_ANSWERS = [
+    False, True, 0, 1, -1, 2.5, "no", "yes", "ok", "", "Approve", "APPROVE", "approval", "Aproval", "modify", [], {},
+    ["approve"], [[{}]], {"event_label": "Aproval"}, {"event_label": "approval"}, {"event_label": None},
+    {"event_label": True}, {"event_label": ["Approval"]}, {"event_label": {"event_label": "Approval"}},
+    {"approved": False}, {"label": "Approval"}, {"event_label": "Approval", "extra": 1}, {"type": "approve"},
+    {"event_label": "Approval", "by": ""}, {"event_label": "Approval", "by": 3}, {"event_label": "Approval", "by": {}},
+    {"event_label": "Approval", "reason": 1}, {"event_label": "Approval", "payload": [1]},
+    {"event_label": "Approval", "payload": "x"}, {"event_label": "Approval", "review": "2-00000000"},
+    {"decisions": [{"type": "approve"}]}, {"event_label": "modify"}, {"event_label": "search"},
+    {"event_label": "Approval\x00"},
+]  # fmt: skip
+
+
 def test_what_is_no_approval_approves_nothing(kind, recorder, run):
     """Elsewhere `False` and `no` count as one."""
     agent, _ = agent_of(SCRIPT, gated_of(kind, recorder), recorder)
     assert "__interrupt__" in run(agent, asked())
-    for answer in (False, True, "no", "yes", 0, [], {"event_label": "Aproval"}, {"approved": False}, {}):
+    for answer in NO_ANSWERS:
         result = run(agent, Command(resume=answer))
-        assert "othing was decided" in result["__interrupt__"][0].value["error"]
-        assert recorder.names == ["search"]
+        (question,) = result["__interrupt__"]
+        assert "othing was decided" in question.value["error"], answer
+        assert "`Approval`, `approve`, `deny`" in question.value["error"] or "Approval" in question.value["choices"]
+        assert recorder.names == ["search"], answer
+    result = run(agent, Command(resume={question.id: None}))
+    assert result["__interrupt__"]
+    assert recorder.names == ["search"]
     result = run(agent, Command(resume={"event_label": "Approval", "by": "ana"}))
     assert recorder.names == ["search", "book"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "approve", {"event_label": "approve"}, {"event_label": "Approval"}, {"event_label": "approve", "by": "ana"},
+        {"event_label": "Approval", "by": "ana", "reason": "cheap", "payload": None},
+    ],
+)  # fmt: skip
+def test_what_is_one_does(kind, recorder, run, answer):
+    agent, _ = agent_of(SCRIPT, gated_of(kind, recorder), recorder)
+    run(agent, asked())
+    run(agent, Command(resume=answer))
+    assert recorder.names == ["search", "book"]
+
+
+def test_nothing_is_no_answer(kind, recorder):
+    """LangGraph takes it for no answer at all, and may fail on it."""
+    agent, _ = agent_of(SCRIPT, gated_of(kind, recorder), recorder)
+    agent.invoke(asked(), config())
+    with suppress(Exception):
+        agent.invoke(Command(resume=None), config())
+    assert recorder.names == ["search"]
+    assert "__interrupt__" in agent.invoke(None, config())
+    assert recorder.names == ["search"]
 
 
 def test_a_denied_gate_books_nothing(kind, recorder, run):
@@ -175,7 +232,172 @@ def test_threads_that_share_a_monitor_share_its_session(recorder):
     assert recorder.names == ["search"]
 
 
-def test_streaming(kind, recorder):
-    agent, _ = agent_of(SCRIPT, booking_of(kind, recorder), recorder)
-    assert list(agent.stream(asked(), config(), stream_mode=["updates", "messages"]))
+def chunks(agent, how, mode):
+    if how == "sync":
+        return list(agent.stream(asked(), config(), stream_mode=mode))
+
+    async def stream():
+        if mode == "events":
+            return [chunk async for chunk in agent.astream_events(asked(), config(), version="v2")]
+        return [chunk async for chunk in agent.astream(asked(), config(), stream_mode=mode)]
+
+    return asyncio.run(stream())
+
+
+MODES = ["values", "updates", "messages", "custom", "debug", ["values", "messages"]]
+
+
+@pytest.mark.parametrize(
+    ("how", "mode"), [*[(how, mode) for how in ("sync", "async") for mode in MODES], ("async", "events")]
+)
+def test_streaming(kind, recorder, how, mode):
+    """An illegal call does not run, is answered, and the rest goes on, however the run is looked at."""
+    original = recorder.tools[0].func
+
+    def search(city="Rome"):
+        get_stream_writer()("searching")
+        return original(city)
+
+    recorder.tools[0].func = search
+    agent, _ = agent_of([say(call("book", "x")), *SCRIPT], booking_of(kind, recorder), recorder)
+    seen = chunks(agent, how, mode)
     assert recorder.names == ["search", "book"]
+    if mode == "custom":
+        assert seen == ["searching"]
+    elif mode == "values":
+        assert reported(seen[-1])["status"] == "complete"
+        assert told(seen[-1])[0].startswith("error")
+    elif mode == "updates":
+        assert [name for chunk in seen for name in chunk if name == "tools"] == ["tools"] * 2
+    elif mode == "messages":
+        assert next(message.content[:5] for message, _ in seen if isinstance(message, ToolMessage)) == "error"
+    elif mode == "events":
+        assert [event["name"] for event in seen if event["event"] == "on_tool_start"] == ["search", "book"]
+    else:
+        assert seen
+
+
+@pytest.mark.parametrize("how", ["sync", "async"])
+def test_streaming_up_to_a_gate(kind, recorder, how):
+    agent, _ = agent_of(SCRIPT, gated_of(kind, recorder), recorder)
+    *_, last = chunks(agent, how, "updates")
+    assert last["__interrupt__"][0].value["choices"][:2] == ["Approval", "approve"]
+    assert recorder.names == ["search"]
+
+
+def test_synchronous_and_asynchronous_runs_agree(kind):
+    """The same agent, the same messages, the same state; and one may go on where the other one stopped."""
+    results = []
+    for ways in (("sync", "sync"), ("async", "async"), ("sync", "async"), ("async", "sync")):
+        recorder = Recorder()
+        agent, _ = agent_of(
+            [say(call("book", "x"), call("search", "a")), *SCRIPT[1:]], gated_of(kind, recorder), recorder
+        )
+        for way, given in zip(ways, (asked(), Command(resume={"event_label": "Approval", "by": "ana"})), strict=True):
+            result = agent.invoke(given, config()) if way == "sync" else asyncio.run(agent.ainvoke(given, config()))
+        messages = [(message.type, message.content, getattr(message, "status", None)) for message in result["messages"]]
+        del result["messages"]
+        results.append((messages, result, recorder.ran))
+    assert results[0] == results[1] == results[2] == results[3]
+    assert [entry[0] for entry in results[0][2]] == ["search", "book"]
+
+
+def test_protocols_that_look_at_data(kind, recorder, run):
+    """Elsewhere payloads never reach the protocol, so those with guards always fail."""
+    if kind == "contract":
+        middleware = AccordMiddleware("!search.?search.!book(amount <= 100).?book.end")
+    else:
+        fsm = machine(recorder)
+        last = fsm.transitions[2]
+        guarded = replace(last, guard=lambda context: context.metadata["args"]["amount"] <= 100)
+        fsm.transitions = (*fsm.transitions[:2], guarded, *fsm.transitions[3:])
+        refs = [ref(each) for each in recorder.tools]
+        if kind == "checkpointed":
+            middleware = CheckpointedProtocolMiddleware(fsm=fsm, tool_refs=refs).middleware
+        else:
+            middleware = ProtocolEnforcerMiddleware(monitor=ProtocolMonitor(fsm), tool_refs=refs).middleware
+    script = [SCRIPT[0], say(call("book", "b", amount=300)), say(call("book", "c", amount=30)), "done"]
+    agent, _ = agent_of(script, middleware, recorder)
+    run(agent, asked())
+    assert recorder.ran == [("search", "Rome"), ("book", "AZ1", 30)]
+
+
+# -- what is LangGraph's, and not ours ---------------------------------------------------------------------------------
+
+
+def test_a_thread_that_is_taken_back_takes_its_session_with_it(kind, recorder):
+    if kind == "enforcer":
+        pytest.skip("its session is in the process, so no checkpoint takes it back")
+    agent, _ = agent_of(SCRIPT, booking_of(kind, recorder), recorder)
+    agent.invoke(asked(), config())
+    past = next(state for state in agent.get_state_history(config()) if state.next == ("tools",))
+    agent.invoke(None, past.config)
+    assert recorder.names == ["search", "book", "book"]
+
+
+class Crash(BaseException):
+    """The process dies."""
+
+
+def test_a_tool_that_has_run_when_the_process_dies_is_run_again_when_the_thread_is_resumed(kind, recorder):
+    """With a session in the checkpoint: nobody could write down that it had. A monitor knows that it has begun."""
+    search = recorder.tools[0]
+    original = search.func
+
+    def dying(city="Rome"):
+        original(city)
+        if len(recorder.ran) == 1:
+            raise Crash
+
+    search.func = dying
+    saver = InMemorySaver()
+    middleware = booking_of(kind, recorder)
+    agent, _ = agent_of(SCRIPT, middleware, recorder, checkpointer=saver)
+    with pytest.raises(Crash):
+        agent.invoke(asked(), config())
+    if kind != "enforcer":
+        middleware = booking_of(kind, recorder)  # another process
+    later, _ = agent_of(SCRIPT, middleware, recorder, checkpointer=saver)
+    later.invoke(None, config())
+    assert recorder.names == (["search", "book"] if kind == "enforcer" else ["search", "search", "book"])
+
+
+# -- beside other middlewares ------------------------------------------------------------------------------------------
+
+
+def test_a_retry_behind_it_is_one_call(kind, recorder, run):
+    search, attempts = recorder.tools[0], []
+    original = search.func
+
+    def flaky(city="Rome"):
+        attempts.append(city)
+        if len(attempts) < 3:
+            raise ConnectionError("later")
+        return original(city)
+
+    search.func = flaky
+    retry = ToolRetryMiddleware(max_retries=3, initial_delay=0, jitter=False)
+    middleware = [booking_of(kind, recorder), retry]
+    agent = create_agent(Scripted(script=SCRIPT), recorder.tools, middleware=middleware, checkpointer=InMemorySaver())
+    result = run(agent, asked())
+    assert (len(attempts), recorder.names) == (3, ["search", "book"])
+    assert not any(message.startswith("error") for message in told(result))
+
+
+@pytest.mark.parametrize(
+    ("decision", "booked"),
+    [
+        ({"type": "approve"}, True),
+        ({"type": "reject"}, False),
+        ({"type": "edit", "edited_action": {"name": "book", "args": {"flight": "ZZ9", "amount": 99}}}, False),
+        ({"type": "respond", "message": "no way"}, False),
+    ],
+)
+def test_beside_the_human_in_the_loop_of_langchain(kind, recorder, run, decision, booked):
+    """What is rejected there is not out here; what is edited there after it was judged here does not run."""
+    middleware = [HumanInTheLoopMiddleware({"book": True}), booking_of(kind, recorder)]
+    agent = create_agent(Scripted(script=SCRIPT), recorder.tools, middleware=middleware, checkpointer=InMemorySaver())
+    run(agent, asked())
+    result = run(agent, Command(resume={"decisions": [decision]}))
+    assert recorder.names == (["search", "book"] if booked else ["search"])
+    assert (reported(result)["out"], reported(result)["ended_early"]) == ([], not booked)

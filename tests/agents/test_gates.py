@@ -106,17 +106,6 @@ def test_whatever_else_comes_back_approves_nothing_and_is_asked_again(recorder):
     assert recorder.names == ["search", "book"]
 
 
-def test_none_approves_nothing(recorder):
-    agent, _ = agent_of(SCRIPT, AccordMiddleware(GATED), recorder)
-    result = agent.invoke(asked(), config())
-    with pytest.raises(Exception, match=r".*"):  # LangGraph takes it for no answer at all
-        agent.invoke(Command(resume=None), config())
-    identity = result["__interrupt__"][0].id
-    result = agent.invoke(Command(resume={identity: None}), config())
-    assert "None is no decision" in shown(result).get("error", "None is no decision")
-    assert recorder.names == ["search"]
-
-
 def test_a_typo_is_recognised(recorder):
     agent, _ = agent_of(SCRIPT, AccordMiddleware(GATED), recorder)
     agent.invoke(asked(), config())

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from accord import CorruptSessionError, Ledger, MemorySink, Monitor, UsageError
+from accord import CorruptSessionError, Ledger, MemorySink, Monitor, StoreError, UsageError
 from accord.langchain import (
     CheckpointedProtocolMiddleware,
     ProtocolEnforcerMiddleware,
@@ -230,6 +232,105 @@ def test_an_action_that_fails_keeps_the_transition_from_being_made(recorder):
     assert "the audit log is full" in told(result)[0]
 
 
+def failing(context):
+    raise KeyError("4711")
+
+
+def machine_with(search, book, where, what, function):
+    """One whose step `where` has a guard or an action."""
+    own = {"call": {}, "result": {}, "person": {}, where: {what: function}}
+    return (
+        ProtocolFSM(initial="idle")
+        .add_transition(Transition(source="idle", tool=search, phase="send", target="searching", **own["call"]))
+        .add_transition(Transition(source="searching", tool=search, phase="recv", target="asked", **own["result"]))
+        .add_transition(event("asked", "Yes", "found", interrupt=True, **own["person"]))
+        .add_transition(Transition(source="found", tool=book, phase="send", target="done"))
+        .mark_terminal("done")
+    )  # fmt: skip
+
+
+def test_a_guard_that_fails_lets_no_call_pass(recorder):
+    search, book = ref(recorder.tools[0]), ref(recorder.tools[1])
+    heard = []
+    middleware = CheckpointedProtocolMiddleware(
+        machine_with(search, book, "call", "guard", failing), heard.append, [search, book]
+    ).middleware
+    agent, _ = agent_of([say(call("search", "a")), "done"], middleware, recorder)
+    result = agent.invoke(asked(), config())
+    assert recorder.ran == []
+    assert told(result)[0] == "error: send:search is not allowed from `idle`: its guard failed (KeyError)"
+    assert [violation.event for violation in heard] == ["send:search"]
+
+
+def test_a_guard_that_fails_withholds_the_result(recorder):
+    search, book = ref(recorder.tools[0]), ref(recorder.tools[1])
+    middleware = CheckpointedProtocolMiddleware(
+        machine_with(search, book, "result", "guard", failing), "block", [search, book]
+    ).middleware
+    agent, _ = agent_of([say(call("search", "a")), say(call("book", "b")), "done"], middleware, recorder)
+    result = agent.invoke(asked(), config())
+    assert recorder.names == ["search"]
+    assert all(message.startswith("error") and "4711" not in message for message in told(result))
+    assert "its guard failed (KeyError)" in told(result)[0]
+    assert result["fsm_state"] == "searching"
+
+
+def test_a_guard_that_fails_lets_no_person_decide(recorder):
+    search, book = ref(recorder.tools[0]), ref(recorder.tools[1])
+    middleware = CheckpointedProtocolMiddleware(
+        machine_with(search, book, "person", "guard", failing), "block", [search, book]
+    ).middleware
+    agent, _ = agent_of([say(call("search", "a")), say(call("book", "b")), "done"], middleware, recorder)
+    agent.invoke(asked(), config())
+    result = agent.invoke(Command(resume="approve"), config())
+    assert "its guard failed (KeyError)" in result["__interrupt__"][0].value["error"]
+    assert recorder.names == ["search"]
+
+
+def test_behind_a_guard_that_fails_no_other_transition_is_made():
+    """It was to keep out what the next one would let pass."""
+    fsm = (
+        ProtocolFSM(initial="a")
+        .add_transition(event("a", "pay", "to be approved", guard=failing))
+        .add_transition(event("a", "pay", "paid"))
+    )
+    monitor = ProtocolMonitor(fsm)
+    assert not monitor.transition_event("pay", "recv")
+    assert monitor.state == "a"
+
+
+@pytest.mark.parametrize("where", ["call", "result", "person"])
+@pytest.mark.parametrize("way", ["sync", "async"])
+def test_an_action_that_fails_stops_the_step_and_it_can_be_made_again(recorder, where, way):
+    search, book = ref(recorder.tools[0]), ref(recorder.tools[1])
+    broken = [True]
+
+    def action(context):
+        if broken:
+            raise OSError("the audit log is full")
+
+    fsm = machine_with(search, book, where, "action", action)
+    middleware = CheckpointedProtocolMiddleware(fsm, "block", [search, book]).middleware
+    script = [say(call("search", "a")), say(call("book", "b")), "done"]
+    agent, _ = agent_of(script, middleware, recorder)
+
+    def run(given):
+        return agent.invoke(given, config()) if way == "sync" else asyncio.run(agent.ainvoke(given, config()))
+
+    if where == "call":
+        assert "the action of send:search failed: OSError: the audit log is full" in told(run(asked()))[0]
+        assert recorder.ran == []
+        return
+    run(asked())
+    for _ in range(2):  # nothing was lost, so it fails again
+        with pytest.raises(StoreError, match=r"the action of recv:.* failed: OSError: the audit log is full"):
+            run(Command(resume="approve"))
+    assert recorder.names == ["search"]
+    broken.clear()
+    assert run(Command(resume="approve"))["fsm_state"] == "done"
+    assert recorder.names == ["search", "book"]
+
+
 def test_actions_are_called_once_although_a_hook_runs_again(recorder):
     search = ref(recorder.tools[0])
     seen = []
@@ -321,3 +422,31 @@ def test_the_ledger_of_a_machine(recorder):
     agent.invoke(asked(), config())
     assert ledger.verify().ok
     assert len(ledger) == 6
+
+
+def test_the_trace_shows_the_last_thousand_events():
+    """So neither a monitor nor a checkpoint grows with the history."""
+    fsm = ProtocolFSM(initial="a").add_transition(event("a", "x", "b")).add_transition(event("b", "y", "a"))
+    monitor = ProtocolMonitor(fsm)
+    for number in range(1500):
+        assert monitor.transition_event("y" if number % 2 else "x", "recv")
+    assert (len(monitor.trace), monitor.trace[-1], monitor.state) == (1000, "recv:y", "a")
+
+
+def test_guards_and_actions_are_those_that_the_program_has_now(recorder):
+    """They are no part of the machine's identity: a thread that has begun with others goes on."""
+    search, book = ref(recorder.tools[0]), ref(recorder.tools[1])
+    saver, seen = InMemorySaver(), []
+    script = [say(call("search", "a")), "found", say(call("book", "b")), "done"]
+
+    def agent_with(guard, action):
+        fsm = machine(recorder)
+        guarded = replace(fsm.transitions[2], guard=guard, action=action)
+        fsm.transitions = (*fsm.transitions[:2], guarded, *fsm.transitions[3:])
+        refs = [search, book, ref(recorder.tools[2])]
+        middleware = CheckpointedProtocolMiddleware(fsm=fsm, tool_refs=refs).middleware
+        return agent_of(script, middleware, recorder, checkpointer=saver)[0]
+
+    agent_with(lambda _: False, None).invoke(asked(), config())
+    result = agent_with(lambda _: True, seen.append).invoke(asked("book"), config())
+    assert (recorder.names, result["fsm_state"], [c.event for c in seen]) == (["search", "book"], "done", ["send:book"])

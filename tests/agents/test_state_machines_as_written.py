@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from typing import get_type_hints
 
 import pytest
-from langchain.agents import create_agent
+from langchain.agents import AgentState, create_agent
 from langchain.agents.structured_output import ToolStrategy
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -17,6 +18,8 @@ from accord.langchain import (
     ProtocolEnforcerMiddleware,
     ProtocolFSM,
     ProtocolMonitor,
+    ProtocolResume,
+    ProtocolState,
     ProtocolViolationError,
     Transition,
     ViolationEvent,
@@ -158,7 +161,8 @@ class PresentOptions(BaseModel):
     options: list[str]
 
 
-def test_structured_responses():
+@pytest.mark.parametrize("response_format", [PresentOptions, ToolStrategy(PresentOptions)])
+def test_structured_responses(response_format):
     fsm = (
         ProtocolFSM(initial="idle")
         .add_transition(Transition(source="idle", tool=search_ref, phase="send", target="searching"))
@@ -174,13 +178,55 @@ def test_structured_responses():
         Scripted(script=[SEARCH, say(call("PresentOptions", "p", options=["AZ1"]))]),
         tools=[search],
         middleware=[middleware],
-        response_format=ToolStrategy(PresentOptions),
+        response_format=response_format,
         checkpointer=InMemorySaver(),
     )
     result = agent.invoke({"messages": [("user", "go")]}, {"configurable": {"thread_id": "t"}})
     assert result["structured_response"] == PresentOptions(options=["AZ1"])
     assert result["fsm_state"] == "presented"
     assert result["fsm_trace"] == ["send:search", "recv:search", "send:PresentOptions"]
+
+
+def test_a_structured_response_is_an_event_once():
+    """LangChain keeps the last one in the state; what the model said in another turn it has not said in this one."""
+    fsm = (
+        ProtocolFSM(initial="idle")
+        .add_transition(Transition(source="idle", tool=search_ref, phase="send", target="searching"))
+        .add_transition(Transition(source="searching", tool=search_ref, phase="recv", target="results"))
+        .add_transition(Transition(
+            source="results", phase="send", target="idle",
+            event_label="PresentOptions", match_structured_response=PresentOptions,
+        ))
+        .mark_terminal("idle")
+    )  # fmt: skip
+    middleware = CheckpointedProtocolMiddleware(fsm=fsm, tool_refs=[search_ref]).middleware
+    present = say(call("PresentOptions", "p", options=["AZ1"]))
+    agent = create_agent(
+        Scripted(script=[SEARCH, present, say(call("search", "c2", query="Oslo")), "nothing there", present]),
+        tools=[search],
+        middleware=[middleware],
+        response_format=ToolStrategy(PresentOptions),
+        checkpointer=InMemorySaver(),
+    )
+    config = {"configurable": {"thread_id": "t"}}
+    agent.invoke({"messages": [("user", "go")]}, config)
+    result = agent.invoke({"messages": [("user", "to Oslo, then")]}, config)
+    assert result["fsm_state"] == "results"
+    assert result["fsm_trace"].count("send:PresentOptions") == 1
+    result = agent.invoke({"messages": [("user", "well?")]}, config)
+    assert (result["fsm_state"], result["fsm_trace"].count("send:PresentOptions")) == ("idle", 2)
+
+
+def test_the_state_and_the_answers_as_types():
+    assert {
+        "fsm_state",
+        "fsm_trace",
+        "messages",
+    } <= ProtocolState.__annotations__.keys() | AgentState.__annotations__.keys()
+    assert get_type_hints(ProtocolState)["fsm_state"] is str
+    assert get_type_hints(ProtocolState)["fsm_trace"] == list[str]
+    assert ProtocolResume.__required_keys__ == {"event_label"}
+    assert ProtocolResume.__optional_keys__ == {"by", "reason", "payload", "review"}
 
 
 def test_branching_human_choice():

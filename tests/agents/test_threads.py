@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
 
 import pytest
 from langchain_core.tools import tool
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.errors import NodeCancelledError
 
-from accord import Ledger, MemorySink, MemoryStore, Ok, UsageError, Violation
+from accord import Blocked, Ledger, MemorySink, MemoryStore, Ok, UsageError, Violation
 from accord.langchain import AccordMiddleware, CheckpointedProtocolMiddleware, ProtocolFSM, Transition, ref
+from tests.agents.protocols import KINDS, booking_of
 from tests.agents.scripted import Recorder, agent_of, asked, call, config, say, told
 
 TALKING = "!search.?search.!PresentOptions.?{UserApproval by human, UserRefusal.end}.!book.?book.end"
@@ -115,3 +119,84 @@ def test_nonsense(recorder):
     with pytest.raises(UsageError):
         middleware.session(agent, config()).receive("UserApproval", {"x": object()})
     assert repr(middleware.session(agent, config())) == "<ThreadSession of t>"
+
+
+# -- for event loops ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("store", [None, MemoryStore()])
+def test_the_same_for_event_loops(recorder, store, tmp_path):
+    """With a checkpointer that has no other way."""
+    middleware = AccordMiddleware(TALKING, store=store)
+    script = [say(call("search", "a")), "AZ1, 120 EUR?", say(call("book", "b")), "done"]
+
+    async def go():
+        async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "c.db")) as saver:
+            agent, _ = agent_of(script, middleware, recorder, checkpointer=saver)
+            session = middleware.asession(agent, config())
+            assert await session.allowed() == ["!search"]
+            await agent.ainvoke(asked(), config())
+            assert await session.allowed() == ["!PresentOptions"]
+            assert await session.send("PresentOptions", {"text": "AZ1"}) == Ok()
+            assert isinstance(await session.receive("UserApproval"), Violation)
+            assert await session.receive("UserApproval", {"text": "yes"}, by="ana") == Ok()
+            await agent.ainvoke(asked("yes"), config())
+            return await session.status(), await session.name(), await session.stopped(), await session.out()
+
+    assert asyncio.run(go()) == ("complete", "t", None, [])
+    assert recorder.names == ["search", "book"]
+
+
+def test_what_only_a_person_knows_for_event_loops(recorder):
+    @tool
+    async def pay() -> str:
+        """Pay, and take the process down."""
+        recorder.ran.append(("pay",))
+        raise asyncio.CancelledError
+
+    recorder.tools.append(pay)
+    middleware = AccordMiddleware("!pay.?pay.!search.end", patience=1)
+    script = [say(call("pay", "a")), say(call("book", "b")), "hm", say(call("search", "c")), "done"]
+    agent, _ = agent_of(script, middleware, recorder)
+
+    async def go(answer):
+        where = config(answer)
+        with pytest.raises(NodeCancelledError):
+            await agent.ainvoke(asked(), where)
+        session = middleware.asession(agent, where)
+        assert [out.ticket for out in await session.out()] == ["a"]
+        if answer == "settle":
+            assert await session.settle("a", {"receipt": 3}) == Ok()
+        else:
+            await getattr(session, answer)("a", "the bank says so")
+        assert await session.out() == []
+        await agent.ainvoke(asked("go on"), where)  # the call of `book` is one refusal too many
+        assert await session.stopped() == "`book` was refused 1 times"
+        await session.resume(by="ana", reason="search, then")
+        assert await session.stopped() is None
+        return await session.allowed()
+
+    assert asyncio.run(go("settle")) == asyncio.run(go("keep")) == ["!search"]
+    assert asyncio.run(go("fail")) == ["!pay"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_has_come_back_is_seen_before_it_is_taken_in(kind, recorder):
+    """The graph has stopped right behind the tool: nothing is out any more, whatever the checkpoint says."""
+    middleware = booking_of(kind, recorder)
+    agent, _ = agent_of([say(call("search", "a")), "done"], middleware, recorder, interrupt_after=["tools"])
+    agent.invoke(asked(), config())
+    session = middleware.session(agent, config())
+    assert (session.out(), session.allowed) == ([], ["!book"])
+
+
+def test_answers_about_calls_that_are_none(recorder):
+    middleware = AccordMiddleware("!search.?search.end", ledger=Ledger(MemorySink()))
+    agent, _ = agent_of(["hm"], middleware, recorder)
+    agent.invoke(asked(), config())
+    session = middleware.session(agent, config())
+    for answer in (lambda: session.settle("x"), lambda: session.fail("x", "no"), lambda: session.keep("x", "no")):
+        assert answer() == Blocked("no such call is out: it has returned already, or was never admitted")
+    with pytest.raises(UsageError, match="is JSON"):
+        session.settle("x", {"a": object()})
+    assert session.allowed == ["!search"]

@@ -16,8 +16,11 @@ from pathlib import Path
 import pytest
 
 import accord
+from accord.diagnostics import Source
 from accord.diagnostics.codes import CODES
 from accord.limits import Limits
+from accord.sources.mapping_files import read_mapping
+from accord.templates import templates
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -49,9 +52,13 @@ def test_contracts_compile(page):
             accord.compile(text)
 
 
-def test_trace_configurations_load():
-    blocks = [text for page in PAGES for language, text in BLOCK.findall(page.read_text()) if language == "yaml"]
-    assert len([accord.load_trace_config(text) for text in blocks]) >= 2
+def test_configurations_and_mappings_load():
+    blocks = {
+        page.name: [text for language, text in BLOCK.findall(page.read_text()) if language == "yaml"] for page in PAGES
+    }
+    mappings = [read_mapping(Source(text)) for text in blocks.pop("sources.md")]
+    assert len(mappings) >= 1
+    assert len([accord.load_trace_config(text) for texts in blocks.values() for text in texts]) >= 2
 
 
 def test_every_limit_is_documented_with_its_default():
@@ -77,6 +84,25 @@ def test_the_page_of_error_codes_matches_the_table():
     if os.environ.get("ACCORD_UPDATE_GOLDEN"):
         page.write_text(error_page())
     assert page.read_text() == error_page()
+
+
+def template_page() -> str:
+    """The page of templates, from what `accord new` writes and the pages beside it."""
+    parts = ["# Templates\n\nContracts to begin with: `accord new NAME` writes one, `accord step` walks through it.\n"]
+    for one in templates():
+        heading, _, rest = one.page.partition("\n")
+        body = re.sub(r"^## ", "### ", rest, flags=re.MULTILINE).replace("```run", "```text")
+        body = re.sub(r"```explanation\n(.*?)```", r"> \1", body, flags=re.DOTALL)
+        contract = f"### The contract\n\n`accord new {one.name}`\n\n```accord\n{one.text}```\n\n### A run that keeps"
+        parts.append(f"#{heading}\n{body}".replace("### A run that keeps", contract))
+    return "\n".join(parts)
+
+
+def test_the_page_of_templates_matches_them():
+    page = ROOT / "docs" / "templates.md"
+    if os.environ.get("ACCORD_UPDATE_GOLDEN"):
+        page.write_text(template_page())
+    assert page.read_text() == template_page()
 
 
 def test_links_lead_somewhere():

@@ -10,7 +10,7 @@ from collections import Counter
 
 import pytest
 
-from accord import Blocked, Monitor, Ok, Violation, compile
+from accord import Blocked, Monitor, Ok, Session, Violation, compile
 from accord.monitor.atomicity import locked
 from accord.monitor.careful import CarefulMonitor
 from tests.racing import THREADS, all_at_once, frantic_switching
@@ -152,6 +152,10 @@ def critical_lines(function) -> list[list[dis.Instruction]]:
         (Monitor.reset, 1),
         (CarefulMonitor.send, 1),
         (CarefulMonitor.receive, 1),
+        (Session.observe, 1),
+        (Session._attempt, 1),
+        (Session.tick, 1),
+        (Session.close, 1),
     ],
     ids=lambda value: getattr(value, "__qualname__", ""),
 )

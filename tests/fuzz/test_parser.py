@@ -13,7 +13,9 @@ from accord.diagnostics import Source
 from accord.diagnostics.machine_readable import to_github, to_json, to_sarif
 from accord.diagnostics.text import render_all
 from accord.language import examine, print_document, print_protocol
+from accord.language.tree import Document
 from tests.properties.generate import random_protocol
+from tests.properties.generate_events import random_events
 from tests.properties.generate_time import random_contract_over_time
 
 PIECES = [
@@ -22,6 +24,7 @@ PIECES = [
     '"q q"', '"\\u00e9"',
     " within 5s else ", "within", "else", " within 0s", "24h", "1.5h", "each id: ", "each id", 'rule "r" { ', " }",
     "within 5s after a require b", "each x.y: before a require b",
+    "events { ", "A when call a", " where x == 1", "user says ", "matches ", "otherwise", "ignore when ", " in [a, b]",
     "// c\n", "->", "é", "\u202e", "\x00", "\ufeff", "９", "中", "e\u0301", "(", "(((", "}}", "{,}", "|", "...",
 ]  # fmt: skip
 
@@ -136,3 +139,16 @@ def test_enormous_texts_end_quickly_in_a_diagnostic(text):
     assert len(findings) <= Limits().diagnostics
     render_all(findings)
     assert findings or document.declarations
+
+
+def test_mutated_events(soak, health):
+    rng = Random(59)
+    rounds = 20_000 if soak else 1_500
+    fine = 0
+    for _ in range(rounds):
+        text = print_document(Document((random_events(rng),)), width=rng.choice([20, 88]))
+        if rng.random() < 0.3:
+            text = text.replace("\n", "  // c\n", 2)
+        fine += check(mutated(rng, text + 'rule "r" { before A require B }'))
+    assert fine > rounds / 50
+    health(f"fuzz: {rounds:,} mutated contracts with events, {fine:,} of them still well-formed")

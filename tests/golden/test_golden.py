@@ -34,15 +34,36 @@ TICKET = """'@0 ?Opened {"ticket_id": "t-1"} @600 !AskRefund {"ticket_id": "t-1"
 
 TRACES = "../../examples/traces"
 
+PAYMENTS = "../../examples/recorded_payments"
+CONFIRM = "../../examples/confirm_before_mutate"
+BOOKING = "../../examples/booking/booking.accord"
+
+TRAVEL = "../../examples/travel_team/travel.accord"
+
 AT = f"--at {BEGAN + HOUR}"
 
 CASES = {
+    "audit": f"audit {PAYMENTS}/payments.accord {PAYMENTS}/runs.jsonl --by model --no-cache",
     "check": "check contracts",
     "check_json": "check contracts/many_errors.accord --format json",
     "check_sarif": "check contracts/many_errors.accord --format sarif",
     "check_github": "check contracts/many_errors.accord --format github",
     "check_fine": "check contracts/orders.accord contracts/ask.accord contracts/house_rules.accord",
+    "events": f"events {CONFIRM}/strict.accord {CONFIRM}/runs.jsonl --run two-at-once",
+    "events_json": f"events {CONFIRM}/loose.accord {CONFIRM}/runs.jsonl --json",
+    "events_by_name": f"events {BOOKING} {CONFIRM}/runs.jsonl --run hasty",
+    "events_hostile": "events contracts/events.accord runs/hostile.jsonl",
+    "events_no_run": f"events {CONFIRM}/loose.accord {CONFIRM}/runs.jsonl --run hsaty",
     "explain": "explain",
+    "explain_e036": "explain E036",
+    "check_roles": "check contracts/quarrel.txt",
+    "project": f"project {TRAVEL} --role Agent",
+    "project_nobody": f"project {TRAVEL} --role Agnet",
+    "show_roles": f"show {TRAVEL}",
+    "show_roles_mermaid": f"show {TRAVEL} --format mermaid",
+    "show_roles_dot": f"show {TRAVEL} --format dot",
+    "show_roles_json": f"show {TRAVEL} --format json",
+    "explain_w059": "explain W059",
     "explain_e023": "explain E023",
     "explain_e029": "explain E029",
     "explain_e042": "explain E042",

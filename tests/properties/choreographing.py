@@ -19,6 +19,9 @@ from accord.language.checks import check_document
 from accord.language.global_firsts import Shapes
 from accord.language.tree import Document
 from accord.limits import DEFAULT_LIMITS, Limits
+from accord.machine.minimise import minimise
+from accord.machine.standing import Standings
+from accord.machine.tables import Machine, Plain
 from accord.semantics.exchanges import agrees, begin, exchanges, is_over
 from tests.properties.generate_globals import random_global
 
@@ -76,10 +79,13 @@ def judge(protocol, rng: Random, seen: Seen) -> str | None:
         return None
     seen_by = {role: views.view_of(machine, role, 10_000) for role in machine.roles}
     doubts = [(view, implementability.doubts_of(view, machine, 100_000)) for view in seen_by.values()]
-    for view, doubt in doubts:
-        if doubt is not None:
-            seen.refused[doubt.kind] = seen.refused.get(doubt.kind, 0) + 1
-            return doubt_is_real(doubt, view, machine, protocol)
+    for view, found in doubts:
+        if found:
+            shown = witnesses.witness_of(found, view, machine, 1_000_000)
+            if shown is None:
+                return "no runs are shown"
+            seen.refused[shown[0].kind] = seen.refused.get(shown[0].kind, 0) + 1
+            return doubt_is_real(*shown, machine, protocol)
     seen.followed += 1
     machines = {role: views.machine_of(view, machine) for role, view in seen_by.items()}
     return walk(protocol, machines, rng, seen) or run_from_above(protocol, machines, rng)
@@ -153,11 +159,8 @@ def run_from_above(protocol, machines, rng: Random) -> str | None:
 # -- refused: the two runs ---------------------------------------------------------------------------------------------
 
 
-def doubt_is_real(doubt, view, machine, protocol) -> str | None:  # noqa: PLR0911 - one for each thing to check
+def doubt_is_real(doubt, witness, machine, protocol) -> str | None:  # noqa: PLR0911 - one for each thing to check
     """What is wrong with the two runs that are shown."""
-    witness = witnesses.witness_of(doubt, view, machine, 1_000_000)
-    if witness is None:
-        return "no runs are shown"
     left = [machine.messages[machine.nodes[node].message] for node in witness.left]
     right = [machine.messages[machine.nodes[node].message] for node in witness.right]
     places = [places_after(protocol, left), places_after(protocol, right)]
@@ -238,4 +241,33 @@ def followed(protocol):
     seen_by = [views.view_of(machine, role, 10_000) for role in machine.roles]
     if any(implementability.doubts_of(view, machine, 100_000) for view in seen_by):
         return None
-    return {view.role: local_protocol(views.machine_of(view, machine)) for view in seen_by}
+    return {
+        view.role: local_protocol(views.machine_of(view, machine), views.parts_of(machine, view.role))
+        for view in seen_by
+    }
+
+
+def unfolded(machine: Machine) -> Machine:
+    """The machine with its parts multiplied out and without pauses, minimal."""
+    standings = Standings(machine, DEFAULT_LIMITS)
+    number_of = {standings.start: 0}
+    queue = [standings.start]
+    symbols = list(machine.symbols)
+    states = []
+    for standing in queue:
+        edges = []
+        for symbol in standing.symbols:
+            after = standing.follow(symbol.direction, symbol.label, symbol.partner)
+            if after not in number_of:
+                number_of[after] = len(queue)
+                queue.append(after)
+            edges.append((symbols.index(symbol), number_of[after]))
+        over = standing.complete and (not edges or can_end(machine, standing))
+        states.append(Plain(tuple(edges), "end" if over else None))
+    return minimise(Machine(tuple(symbols), tuple(states)))
+
+
+def can_end(machine, standing) -> bool:
+    return any(
+        machine.states[state].stop == "end" for c in standing.configurations for state in c if isinstance(state, int)
+    )

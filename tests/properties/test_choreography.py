@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import os
+from itertools import islice
 from random import Random
 
 import pytest
 
 from accord.choreography import availability, implementability, product, views
 from accord.choreography.tables import GlobalMachine, Move
+from accord.choreography.writing import local_protocol
 from accord.diagnostics import Source
 from accord.language import parse, print_protocol
 from accord.language.tree import Declaration, Document
 from accord.limits import DEFAULT_LIMITS
 from accord.machine.compiler import compile_declaration
-from accord.machine.minimise import minimise
 from accord.machine.tables import Machine, Plain
 from accord.semantics.crew import explore
 from accord.semantics.exchanges import agrees
 from tests.properties import choreographing
-from tests.properties.choreographing import campaign, followed
+from tests.properties.choreographing import campaign, followed, unfolded
 from tests.properties.generate_globals import random_global
 
 SOAK = bool(os.environ.get("ACCORD_SOAK"))
@@ -48,7 +49,7 @@ def test_everything_the_roles_can_do_agrees_with_the_protocol(parts, health):
     """All moments, not some by chance, on the reference interpreter of local protocols."""
     rng = Random(7)
     protocols = moments = 0
-    while protocols < (2_000 if SOAK else 150):
+    while protocols < (2_000 if SOAK else 80):
         protocol = random_global(rng, parts=parts)
         crew = followed(protocol)
         if crew is None:
@@ -63,37 +64,58 @@ def test_everything_the_roles_can_do_agrees_with_the_protocol(parts, health):
     health(f"choreographies: {moments:,} moments of {protocols:,} crews, everything they can do in 8 deeds")
 
 
-def without_pauses(machine):
-    states = [Plain(state.edges, "end" if state.stop == "end" else None) for state in machine.states]
-    return minimise(Machine(machine.symbols, tuple(states)))
+def goes_wrong(protocol, deeds=12, most=400) -> bool:
+    """Whether the projections of a refused protocol get stuck or leave it, as far as a short search sees."""
+    machine = choreographing.machine_for(protocol)
+    crew = {}
+    for role in machine.roles:
+        crew[role] = local_protocol(views.machine_of(views.view_of(machine, role, 10_000), machine))
+    for moment in islice(explore(crew, deeds), most):
+        lost = moment.stuck and (any(moment.channels.values()) or not moment.all_may_stop)
+        if lost or not agrees(protocol, {}, moment.histories):
+            return True
+    return False
+
+
+def test_what_is_refused_would_go_wrong(health):
+    """Projection is the best that roles can do, so if a protocol could be followed, its projections would do it."""
+    rng = Random(23)
+    refused = wrong = 0
+    while refused < (1_000 if SOAK else 60):
+        protocol = random_global(rng)
+        if len(protocol.roles) > 1 and followed(protocol) is None:
+            refused += 1
+            wrong += goes_wrong(protocol)
+    health(f"choreographies: {wrong:,} of {refused:,} refused ones go wrong within 12 deeds")
+    assert wrong * 10 >= refused * 9
 
 
 def test_a_projection_prints_parses_and_compiles_to_the_role_s_machine(health):
     rng = Random(11)
-    written = longest = 0
-    while written < (20_000 if SOAK else 1_500):
-        protocol = random_global(rng, parts=rng.random() < 0.2)
+    written = longest = beside = 0
+    while written < (20_000 if SOAK else 800):
+        protocol = random_global(rng, parts=rng.random() < 0.4)
         crew = followed(protocol)
         for role, tree in (crew or {}).items():
             written += 1
             text = print_protocol(tree)
             longest = max(longest, len(text))
+            beside += "|" in text
             (declaration,) = parse(text).declarations
             assert declaration.body == tree
             machine = compile_declaration(Declaration(None, tree), Source(""), DEFAULT_LIMITS)
             view = views.view_of(choreographing.machine_for(protocol), role, 100_000)
             made = views.machine_of(view, choreographing.machine_for(protocol))
-            assert without_pauses(machine) == without_pauses(made), Document((protocol,))
-    health(
-        f"projections: {written:,} printed, parsed and compiled to the same machine; the longest in {longest:,} signs"
-    )
+            assert unfolded(machine) == unfolded(made), Document((protocol,))
+    assert beside * 50 > written
+    health(f"projections: {written:,} compiled to its machine, {beside:,} with parts; the longest in {longest:,} signs")
 
 
 # -- planted bugs ------------------------------------------------------------------------------------------------------
 
 
 def nobody_ever_doubts(monkeypatch):
-    monkeypatch.setattr(implementability, "doubts_of", lambda *_: None)
+    monkeypatch.setattr(implementability, "doubts_of", lambda *_: [])
 
 
 def sending_is_not_checked(monkeypatch):

@@ -23,7 +23,7 @@ VERDICTS = frozenset({"ok", "violation", "unrecognized", "blocked", "misuse"})
 VERDICTS_WITH_WORDS = frozenset({"violation", "unrecognized"})
 STATUSES = frozenset({"running", "complete", "violated", "incomplete", "unrecognised"})
 CONTRACT_BLOCKS = frozenset({"accord", "accord-python"})
-CASE_BLOCKS = frozenset({"trace", "trace-python", "errors", "facts"})
+CASE_BLOCKS = frozenset({"trace", "trace-python", "errors", "facts", "messages"})
 
 
 class MalformedSpecError(Exception):
@@ -102,6 +102,30 @@ class FactsCase(Case):
     facts: tuple[Fact, ...]
 
 
+@dataclass(frozen=True)
+class RawLine:
+    """A raw message and what becomes of it, or with the kind `end` what closing answers."""
+
+    number: int
+    text: str
+    kind: str
+    name: str | None = None
+    body_text: str | None = None  # JSON
+    outcome: str = ""  # `unmatched`, `ignored`, `refused`, or a word
+    verdict: str = ""
+
+    @property
+    def body(self) -> Any:
+        """What the message holds, made anew each time."""
+        return None if self.body_text is None else json.loads(self.body_text)
+
+
+@dataclass(frozen=True)
+class MessagesCase(Case):
+    protocol: str | None
+    lines: tuple[RawLine, ...]
+
+
 @dataclass
 class _Block:
     kind: str
@@ -170,7 +194,7 @@ def _cases(section: _Section, file: str) -> list[Case]:
     if len(section.blocks) < 2:
         raise MalformedSpecError(file, section.line, "the section says nothing about its contract")
     contract = _text_of(contracts[0], file)
-    readers = {"errors": _errors, "facts": _facts}
+    readers = {"errors": _errors, "facts": _facts, "messages": _messages}
     cases: list[Case] = []
     for index, block in enumerate(section.blocks[1:], 1):
         facts: dict[str, Any] = {"file": file, "title": section.title, "index": index, "line": block.line}
@@ -409,3 +433,53 @@ def _facts(block: _Block, common: dict[str, Any]) -> FactsCase:
         raise MalformedSpecError(file, block.line, "the facts are empty")
     limits = _limits(headers, block, file)
     return FactsCase(**common, limits=limits, protocol=headers.get("protocol"), facts=tuple(facts))
+
+
+_RAW = re.compile(
+    rf"(?P<kind>user says|agent says|call|user call|result of|error of|event) (?P<name>{_STRING}|[\w:-]+)"
+)
+_OUTCOMES = frozenset({"unmatched", "ignored", "refused"})
+_RAW_VERDICTS = VERDICTS - {"misuse", "blocked"}
+
+
+def _raw_line(number: int, text: str) -> RawLine:
+    if text.startswith("end "):
+        verdict = text.removeprefix("end ").strip()
+        if verdict not in _RAW_VERDICTS:
+            raise ValueError(f"`{verdict}` is no verdict")
+        return RawLine(number, text, "end", verdict=verdict)
+    match = _RAW.match(text)
+    if match is None:
+        raise ValueError("neither a message nor `end`")
+    kind, end = match["kind"].removesuffix(" of").removesuffix(" says"), match.end()
+    name = _JSON.decode(match["name"]) if match["name"].startswith('"') else match["name"]
+    said = json.dumps(name) if kind in {"user", "agent"} else None
+    if said is None and text[end:].lstrip()[:1] in {"{", "[", '"'}:
+        start = end + len(text[end:]) - len(text[end:].lstrip())
+        _, end = _JSON.raw_decode(text, start)
+        said = text[start:end]
+    rest = text[end:].strip()
+    word = _WORD.match(rest)
+    outcome = rest.partition(" ")[0] if word is None else word[0]
+    verdict = rest[len(outcome) :].strip()
+    if word is None and outcome not in _OUTCOMES:
+        raise ValueError(f"`{outcome}` is neither a word nor an outcome")
+    if (verdict in _RAW_VERDICTS) == (outcome in _OUTCOMES) or (verdict and verdict not in _RAW_VERDICTS):
+        raise ValueError(f"`{verdict}` is no verdict on `{outcome}`")
+    return RawLine(number, text, kind, None if kind in {"user", "agent"} else name, said, outcome, verdict)
+
+
+def _messages(block: _Block, common: dict[str, Any]) -> MessagesCase:
+    file = common["file"]
+    content = _content(block, file)
+    headers = _headers(content, ("limits", "protocol"), file)
+    lines: list[RawLine] = []
+    for number, text in content:
+        try:
+            lines.append(_raw_line(number, text))
+        except ValueError as error:
+            raise MalformedSpecError(file, number, f"`{text}`: {error}") from None
+    if not lines:
+        raise MalformedSpecError(file, block.line, "there are no messages")
+    limits = _limits(headers, block, file)
+    return MessagesCase(**common, limits=limits, protocol=headers.get("protocol"), lines=tuple(lines))

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import msgspec
+from tests.studio.asking import Asker
 
 from accord import Blocked, Monitor, Ok, Unrecognized, UsageError, Violation
 from accord.language import parse, print_document
@@ -25,6 +26,7 @@ from accord.monitor.step import begin, close, is_over, status, step, tick
 from accord.monitor.wide import next_due
 from accord.semantics import Misuse, Session
 from accord.semantics import Verdict as ReferenceVerdict
+from accord.studio.bounds import DEFAULT_BOUNDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -385,6 +387,59 @@ class InterchangedEngine(MonitorEngine):
         return subject.interchanged
 
 
+class StudioEngine(Engine):
+    """The studio's interface, asked as its page asks it: all events so far, and one more."""
+
+    name = "studio"
+
+    def __init__(self, subject: Subject, protocol: str | None, mode: str, at: float | None = None) -> None:
+        self.asker = _asker(subject.limits)
+        self.session = {"text": subject.text, "protocol": protocol, "mode": mode, "at": at}
+        self.events: list[str] = []
+        self.now = self.asker.ask("walk", **self.session)["now"]
+
+    def _tell(self, line: dict[str, object], at: float | None) -> Answer:
+        told = line if at is None else {**line, "at": at}
+        answer = self.asker.ask("walk", **self.session, events=[*self.events, json.dumps(told)])
+        (*_, turn) = answer["turns"]
+        if turn["verdict"] == "misuse":
+            assert answer["now"] == self.now
+            return MISUSE
+        self.now = answer["now"]
+        self.events = [json.dumps(event) for event in answer["events"]]
+        if turn["verdict"] != "violation":
+            return Answer(turn["verdict"], tuple(turn.get("expected", ())))
+        assert turn["explanation"].endswith(".")
+        clause = turn["clause"] if turn["clause"].startswith("rule ") else "protocol"
+        return Answer("violation", tuple(turn["expected"]), clause)
+
+    def event(self, event: Event, at: float | None = None) -> Answer:
+        sent = event.direction == "!"
+        line: dict[str, object] = {"send" if sent else "receive": event.label}
+        about = {"to" if sent else "sender": event.partner, "payload": event.payload, "by": event.by}
+        return self._tell({**line, **{name: value for name, value in about.items() if value is not None}}, at)
+
+    def tick(self, at: float) -> Answer:
+        return self._tell({"tick": at}, None)
+
+    def close(self, at: float | None = None) -> Answer:
+        return self._tell({"close": True}, at)
+
+    def next_due(self) -> float | None:
+        return self.now["next_due"]
+
+    def status(self) -> str:
+        return self.now["status"]
+
+    def allowed(self) -> tuple[str, ...]:
+        return tuple(self.now["allowed"])
+
+
+@cache
+def _asker(limits: Limits) -> Asker:
+    return Asker(replace(DEFAULT_BOUNDS, limits=limits))
+
+
 ENGINES: tuple[type[Engine], ...] = (
     ReferenceEngine,
     MachineEngine,
@@ -393,4 +448,5 @@ ENGINES: tuple[type[Engine], ...] = (
     RestoredEngine,
     ReplayedEngine,
     InterchangedEngine,
+    StudioEngine,
 )

@@ -6,7 +6,8 @@ LangChain and Langfuse have tests of their own beside those integrations.
 
 import pytest
 
-from accord import UNRECOGNIZED, Blocked, Monitor, Ok, Unrecognized, Violation
+import accord
+from accord import UNRECOGNIZED, Blocked, Monitor, Ok, Session, Unrecognized, Violation
 
 FLIGHT = "!SearchFlights.?FlightResults.!PresentOptions.?UserApproval.!BookFlight.?BookingConfirmation.end"
 CARD = "!CreateCard.?{CardCreated.rec X.!Transaction.?{TransactionOK.X, SessionEnd}, CardError}.end"
@@ -208,3 +209,104 @@ def test_the_protocol_of_the_langfuse_example():
     assert monitor.receive("ToolCall") == Ok()
     assert monitor.send("ToolResult") == Ok()
     assert isinstance(monitor.send("ExtraCall"), Violation)
+
+
+# -- protocols between roles -------------------------------------------------------------------------------------------
+
+SCHEMA_SYNC = """
+record SchemaChanged {
+table: String,
+change_type: String,
+}
+record Acknowledged {}
+protocol SchemaSync {
+DatabaseSteward -> APISteward: SchemaChanged
+APISteward -> DatabaseSteward: Acknowledged
+}
+"""
+BARE_SYNC = """
+protocol SchemaSync {
+DatabaseSteward -> APISteward: SchemaChanged
+APISteward -> DatabaseSteward: Acknowledged
+}
+"""
+DEBATE = """
+protocol DebateRound {
+Coordinator -> Debater: Topic
+Debater -> Coordinator: Argument
+Coordinator -> Debater: Feedback
+Debater -> Coordinator: Revision
+}
+"""
+REQUEST = """
+// Message types
+record Request {
+data: String,
+}
+record Response {
+result: String,
+}
+// Protocol declaration
+protocol RequestResponse {
+Client -> Server: Request
+Server -> Client: Response
+}
+"""
+NOTIFY = """
+protocol SchemaSync {
+DatabaseSteward -> APISteward: SchemaChanged
+}
+"""
+WORKFLOW = """
+protocol ComplexWorkflow {
+A -> B: Step1
+B -> A: Step2
+A -> C: Step3
+C -> A: Step4
+A -> B: Step5
+B -> C: Step6
+// ...getting hard to follow
+}
+"""
+COMMENTED = """
+// SchemaChanged: Sent when the database schema has been modified.
+// The receiver should regenerate any cached schema information.
+record SchemaChanged {
+table: String,
+change_type: String, // "add_column" | "drop_column" | "add_table"
+}
+"""
+
+
+@pytest.mark.parametrize("text", [SCHEMA_SYNC, BARE_SYNC, DEBATE, REQUEST, NOTIFY, WORKFLOW])
+def test_protocols_between_roles_run_as_they_are_written(text):
+    session = Session(text)
+    (protocol,) = accord.parse(text).globals
+    payloads = {"SchemaChanged": {"table": "t", "change_type": "add_column"}, "Request": {"data": "hello"}}
+    payloads["Response"] = {"result": "ok"}
+    for step in protocol.body:
+        payload = payloads.get(step.label) if f"record {step.label} " in text else None
+        assert session.observe(step.sender, step.receiver, step.label, payload) == Ok()
+    assert session.close() == Ok()
+    for role in session.roles:
+        assert accord.project(accord.compile(text), role).machine().labels
+
+
+def test_a_record_with_comments():
+    (record,) = accord.parse(COMMENTED).types
+    assert [field.name for field in record.fields] == ["table", "change_type"]
+    assert '"add_column"' in str(accord.parse(COMMENTED))
+
+
+def test_a_missing_reply_is_noticed():
+    session = Session(SCHEMA_SYNC)
+    assert session.observe("DatabaseSteward", "APISteward", "SchemaChanged", {"table": "t", "change_type": "x"}) == Ok()
+    verdict = session.close()
+    assert verdict.role == "APISteward"
+    assert verdict.expected == ["APISteward -> DatabaseSteward: Acknowledged"]
+
+
+def test_a_wrong_reply_is_noticed():
+    session = Session(SCHEMA_SYNC)
+    session.observe("DatabaseSteward", "APISteward", "SchemaChanged", {"table": "t", "change_type": "x"})
+    assert session.observe("APISteward", "DatabaseSteward", "WrongType").role == "APISteward"

@@ -112,3 +112,109 @@ def test_every_function_is_tried():
 def test_what_cannot_be_meant_is_a_usage_error(wrong):
     with pytest.raises(UsageError):
         wrong()
+
+
+def test_events():
+    document = b.contract(
+        b.events(
+            b.when("Confirm", b.says("user", matches=r"(?i)\byes\b")),
+            b.when("Unrecognized", b.says("user")),
+            b.when("Large", b.named("call", "pay", "send"), b.field("amount") > 100),
+            b.ignore(b.named("result", "pay"), b.field("text").matches("^Error")),
+            b.otherwise("Other"),
+        ),
+        b.rule("r", b.before("Large", "Confirm")),
+    )
+    assert str(document) == (
+        "events {\n"
+        '    Confirm      when user says matches "(?i)\\\\byes\\\\b"\n'
+        '    Unrecognized when user says ""\n'
+        "    Large        when call in [pay, send] where amount > 100\n"
+        '    ignore       when result of pay where text matches "^Error"\n'
+        "    Other        otherwise\n"
+        "}\n"
+        "\n"
+        'rule "r" { before Large require Confirm }\n'
+    )
+    assert accord.compile(document).document.items == document.items
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        b.events,
+        lambda: b.says("tool", "x"),
+        lambda: b.says("user", 3),
+        lambda: b.says("user", "x", matches="y"),
+        lambda: b.named("calls", "x"),
+        lambda: b.named("call"),
+        lambda: b.named("call", ""),
+        lambda: b.when("", b.says("user")),
+        lambda: b.when("A", b.says("user"), b.field("x") == b.register("r")),
+        lambda: b.ignore(None, b.field("x") == 1),
+    ],
+)
+def test_wrong_events(wrong):
+    with pytest.raises(UsageError):
+        wrong()
+
+
+def test_protocols_between_roles_are_those_of_the_text():
+    text = """
+    record Pay { amount: Int, tags: List<String>, "odd name": Option<Pay>, ... }
+    enum Colour { red, "light blue" }
+    protocol P { A -> B: m; B -> A: n }
+    protocol Q {
+        roles A, B, C
+        rec X {
+            choice at A { A -> B: go; continue X } or { A -> B: "2nd try" } or crash A { B -> C: sorry }
+        }
+        par { A -> C: x } and { B -> C: y }
+        do P(A = C, B = B)
+    }
+    """
+    built = b.contract(
+        b.record("Pay", is_open=True, amount="Int", tags="List<String>", **{"odd name": "Option<Pay>"}),
+        b.enum("Colour", "red", "light blue"),
+        b.between("P", b.exchange("A", "B", "m"), b.exchange("B", "A", "n")),
+        b.between(
+            "Q",
+            b.repeat(
+                "X",
+                b.choice_at(
+                    "A",
+                    [b.exchange("A", "B", "go"), b.again("X")],
+                    [b.exchange("A", "B", "2nd try")],
+                    crash=[b.exchange("B", "C", "sorry")],
+                ),
+            ),
+            b.all_at_once([b.exchange("A", "C", "x")], [b.exchange("B", "C", "y")]),
+            b.do("P", A="C", B="B"),
+            roles=["A", "B", "C"],
+        ),
+    )
+    assert built == accord.parse(text)
+    assert accord.parse(str(built)) == built
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda: b.exchange("A b", "B", "m"), "expected a name"),
+        (lambda: b.exchange("A", "B", ""), "expected a label"),
+        (lambda: b.choice_at("A"), "at least one branch"),
+        (lambda: b.all_at_once([b.exchange("A", "B", "m")]), "at least two parts"),
+        (lambda: b.between("P", b.send("a")), "expected a step between roles"),
+        (lambda: b.enum("E"), "an enum has members"),
+        (lambda: b.record("R", a="Int, b: Int"), "a field has a type"),
+        (lambda: b.record("R", a="Int } record S { b: Int"), "a field has a type"),
+    ],
+)
+def test_what_makes_no_sense_between_roles(wrong, message):
+    with pytest.raises(UsageError, match=message):
+        wrong()
+
+
+def test_a_type_that_cannot_be_read():
+    with pytest.raises(accord.ContractError):
+        b.record("R", a="List<")

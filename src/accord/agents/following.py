@@ -165,7 +165,23 @@ def follow(protocol: object, role: str) -> Following:
         choreography.role(role)
     except UsageError as error:
         raise UsageError(f"E071: unknown role: {error}") from None
+    _check_opening(choreography)
     return Following(contract, choreography, role, project(contract, role, choreography.name))
+
+
+def _check_opening(choreography: Choreography) -> None:
+    """One message opens a conversation; who sends before it has heard of one would open another."""
+    openers = []
+    for role, machine in choreography.machines.items():
+        symbols = [machine.symbols[number] for number in machine.offered(0)]
+        if any(symbol.direction == "!" and symbol.label != CRASH for symbol in symbols):
+            openers.append(role)
+    if len(openers) > 1:
+        listed = " and ".join(f"`{role}`" for role in openers)
+        raise UsageError(
+            f"protocol `{choreography.name}` cannot be followed by agents: {listed} both send before they have heard "
+            f"of a conversation; let `{openers[0]}` tell `{openers[1]}` first"
+        )
 
 
 def _partners(machine: Machine, direction: str) -> dict[str, frozenset[str]]:

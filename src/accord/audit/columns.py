@@ -1,8 +1,8 @@
 """Many runs of a labelled file stepped together, over arrays.
 
-The k-th events of all runs are taken in one go: rows and columns of the table of steps are added up to places in it, and
-what stands there is where each run is afterwards. Longer runs stand first, so those that still have a k-th event are
-always the front of the arrays. A place that nobody has been to is worked out when it is met, by the table itself.
+The k-th events of all runs are taken in one go: rows and columns of the table of steps are added up to places in it,
+and what stands there is where each run is afterwards. Longer runs stand first, so those that still have a k-th event
+are always the front of the arrays. A place that nobody has been to is worked out when it is met, by the table itself.
 
 When only a few runs are left, which are the long ones, arrays cost more than they save: the rest is walked run by run
 along the same table.
@@ -47,9 +47,9 @@ class Stepped:
 class Table:
     """The table of steps as one array, and how often each place was looked up.
 
-    Places are `row * width + column`. What stands in a place is the row after the event, times `width`, so that the next
-    place is one addition; if the event was refused, its complement, which is negative; and if it is not worked out yet,
-    a number that is lower than all of these. So one comparison with 0 tells that nothing is the matter.
+    Places are `row * width + column`. What stands in a place is the row after the event, times `width`, so that the
+    next place is one addition; if the event was refused, its complement, which is negative; and if it is not worked out
+    yet, a number that is lower than all of these. So one comparison with 0 tells that nothing is the matter.
     """
 
     def __init__(self, steps: Steps) -> None:
@@ -126,7 +126,7 @@ def _step_block(
     refused, seen = np.zeros(runs, np.int64), np.zeros(runs, np.bool_)
     column, places, codes = np.empty(runs, columns.dtype), np.empty(runs, np.int64), np.empty(runs, np.int64)
     number = 0
-    for number, count in enumerate(active.tolist()):  # noqa: B007 - where it stopped is where walking begins
+    for number, count in enumerate(active.tolist()):
         if count < _FEW:
             break
         at, code = places[:count], codes[:count]

@@ -7,39 +7,42 @@ Two judges say the same. `TableJudge` is for contracts that labels alone decide:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from accord.audit.coverage import applied_rules, edges_taken
 from accord.audit.model import Breach, Refused, Verdict, refused_by
 from accord.audit.steps import Steps, Word, status_at_end, unknown_call
-from accord.audit.tally import Group, Tally, count, note
-from accord.errors import UsageError
+from accord.audit.tally import MOST_BROKEN, Group, Tally, count, note
 from accord.machine.events import Event
 from accord.machine.extent import Extent
 from accord.monitor.quick import quick_step
 from accord.monitor.refusals import Refusal, belonging
 from accord.monitor.step import begin, step
 from accord.monitor.verdicts import Violation
-from accord.sources.model import KINDS, Broken
+from accord.sources.model import KINDS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from accord.audit.model import Status
     from accord.machine.contract import Contract
+    from accord.machine.labeller import Label
     from accord.machine.standing import Standing
     from accord.monitor.step import Situation
-    from accord.machine.labeller import Label
-    from accord.sources.model import Kind, Message, Run
+    from accord.sources.model import Broken, Kind, Message, Run
 
-__all__ = ["Judge", "StepJudge", "TableJudge", "judge_for"]
-
-_MOST_BROKEN = 100
+__all__ = ["Judge", "StepJudge", "TableJudge", "count_place", "is_for_columns", "is_for_table"]
 
 
-def judge_for(contract: Contract, protocol: str | None) -> Judge:
-    """The judge of runs that are read message by message."""
-    if contract.needs_more_than_labels in {"", "gates"}:
-        return TableJudge(contract, protocol)
-    return StepJudge(contract, protocol)
+def is_for_table(contract: Contract) -> bool:
+    """Whether labels alone decide, and who made a step."""
+    return contract.needs_more_than_labels in {"", "gates"}
+
+
+def is_for_columns(contract: Contract) -> bool:
+    """Whether besides that a label is enough to tell which event a message is: no line of the events looks further."""
+    return is_for_table(contract) and not any(line.guards for line in contract.labeller.lines or ())
 
 
 def has_gates(contract: Contract) -> bool:
@@ -66,8 +69,11 @@ class Judge(ABC):
         }
 
     @abstractmethod
-    def judge(self, run: Run) -> Verdict | Broken:
-        """What the contract says of a run."""
+    def judge(self, run: Run) -> Verdict:
+        """What the contract says of a run.
+
+        Raises `UsageError` if it cannot say anything: a time was not recorded, a partner not named.
+        """
 
     @abstractmethod
     def finish(self) -> Tally:
@@ -76,7 +82,7 @@ class Judge(ABC):
     def add_broken(self, broken: Broken) -> None:
         """Count what could not be read, or not be judged."""
         self.tally.broken += 1
-        if len(self.tally.first_broken) < _MOST_BROKEN:
+        if len(self.tally.first_broken) < MOST_BROKEN:
             self.tally.first_broken.append(broken)
 
     def skip(self, label: Label | None, kind: Kind, name: str | None, times: int = 1) -> None:
@@ -101,22 +107,34 @@ class Judge(ABC):
         return Verdict(run.key, "", status, breach, run.line, events, refused, run.metadata)
 
 
-_SKIPPED, _ASK = -1, -2
+_SKIPPED = -1
+
+
+@dataclass(slots=True)
+class _Entry:
+    """What messages of one kind and name are, and how often they came.
+
+    `column` is theirs if nothing else matters (`_SKIPPED` if nobody looks at them). Else there are `tests`: a message
+    has the column of the first that it passes. How often it passed none, or one that has it ignored, is counted too.
+    """
+
+    column: int
+    tests: Sequence[tuple[Callable[[Message], bool] | None, int]] | None
+    unmatched: bool
+    """Whether nothing says what they are, if nothing else matters."""
+    times: int = 0
+    passed_none: int = 0
+    ignored: int = 0
 
 
 class TableJudge(Judge):
-    """Judges by look-ups in a table that grows.
-
-    What messages of a kind and a name are is looked up too, where the rest of them does not matter: their column, that
-    they are skipped, or that the labeller has to be asked. An entry counts how often it was used.
-    """
+    """Judges by look-ups in a table that grows: what a message is by its kind and name, what it does by the row."""
 
     def __init__(self, contract: Contract, protocol: str | None) -> None:
         super().__init__(contract, protocol)
         self.steps = Steps(contract, self.protocol)
         self._visits: list[list[int]] = []
-        self._columns: dict[Label, int] = {}
-        self._entries: dict[str, dict[str | None, list[int]]] = {kind: {} for kind in KINDS}
+        self._entries: dict[str, dict[str | None, _Entry]] = {kind: {} for kind in KINDS}
 
     def column_of(self, label: Label | None, kind: Kind, name: str | None) -> int:
         """The column of messages that have this label; `_SKIPPED` if they are not looked at."""
@@ -126,16 +144,19 @@ class TableJudge(Judge):
             return self.steps.column(Word(Event("!", name or ""), known=False))
         if label.label is None:
             return _SKIPPED
-        column = self._columns.get(label)
-        if column is None:
-            by = label.by if self.gated else None
-            column = self._columns[label] = self.steps.column(Word(Event(label.direction, label.label, by=by)))
-        return column
+        event = Event(label.direction, label.label, by=label.by if self.gated else None)
+        return self.steps.column(Word(event, name if kind == "call" else None))
 
-    def _entry(self, kind: Kind, name: str | None) -> list[int]:
-        settled, label = self.labeller.settled(kind, name)
-        entry = self._entries[kind][name] = [0, self.column_of(label, kind, name) if settled else _ASK]
-        return entry
+    def _entry(self, kind: Kind, name: str | None) -> _Entry:
+        candidates = self.labeller.candidates(kind, name)
+        if not candidates or candidates[0][0] is None:
+            label = candidates[0][1] if candidates else None
+            made = _Entry(self.column_of(label, kind, name), None, label is None)
+        else:
+            tests = [(test, self.column_of(label, kind, name)) for test, label in candidates]
+            made = _Entry(self.column_of(None, kind, name), tests, unmatched=True)
+        self._entries[kind][name] = made
+        return made
 
     def judge(self, run: Run) -> Verdict:
         """One look-up per event."""
@@ -145,20 +166,13 @@ class TableJudge(Judge):
         first: Breach | None = None
         message = None
         for message in run.messages:
-            kind, name = message.kind, message.name
-            entry = entries[kind].get(name)
+            entry = entries[message.kind].get(message.name)
             if entry is None:
-                entry = self._entry(kind, name)
-            entry[0] += 1
-            column = entry[1]
+                entry = self._entry(message.kind, message.name)
+            entry.times += 1
+            column = entry.column if entry.tests is None else _tested(entry, message)
             if column < 0:
-                if column == _SKIPPED:
-                    continue
-                label = self.label(message)
-                column = self.column_of(label, kind, name)
-                if column < 0:
-                    self.skip(label, kind, name)
-                    continue
+                continue
             try:
                 visits[row][column] += 1
             except IndexError:
@@ -170,7 +184,6 @@ class TableJudge(Judge):
                 if first is None:
                     first = Breach(steps.refusal(row, column), message.index, events)
                 refused += 1
-                self._count_blocked(column, message)
             row = code >> 1
             events += 1
         self.tally.messages += 0 if message is None else message.index + 1
@@ -178,11 +191,6 @@ class TableJudge(Judge):
             return self.verdict(run, first, "violating", events, refused)
         status, owed = steps.closing(row)
         return self.verdict(run, None if owed is None else Breach(owed, None, events), status, events, 0)
-
-    def _count_blocked(self, column: int, message: Message) -> None:
-        word = self.steps.words[column].event.word
-        tool = message.name if message.kind == "call" else None
-        count(self.tally.blocked, word if tool is None or word == f"!{tool}" else f"{word} ({tool})")
 
     def _make_room(self, row: int, column: int) -> None:
         """Count a first visit, where there is no place to count it yet."""
@@ -193,14 +201,15 @@ class TableJudge(Judge):
         visits[row][column] += 1
 
     def finish(self) -> Tally:
-        """Add what was exercised, which the visits tell, and what the entries have counted."""
+        """Add what the entries have counted, and what was exercised, which the visits tell."""
         for kind in KINDS:
-            for name, (times, column) in self._entries[kind].items():
-                self.tally.calls += times if kind == "call" else 0
-                if column != _ASK:
-                    settled = self.labeller.settled(kind, name)[1]
-                    if settled is None or settled.label is None:
-                        self.skip(settled, kind, name, times)
+            for name, entry in self._entries[kind].items():
+                self.tally.calls += entry.times if kind == "call" else 0
+                skipped = entry.times if entry.tests is None and entry.column == _SKIPPED else 0
+                unmatched = entry.times if entry.tests is None and entry.unmatched else entry.passed_none
+                self.tally.ignored += entry.ignored if entry.unmatched else skipped
+                if unmatched:
+                    self.skip(None, kind, name, unmatched)
         for row, visited in enumerate(self._visits):
             for column, number in enumerate(visited):
                 if number:
@@ -208,14 +217,28 @@ class TableJudge(Judge):
         return self.tally
 
 
+def _tested(entry: _Entry, message: Message) -> int:
+    """The column of a message of which kind and name do not tell everything."""
+    for test, column in entry.tests or ():
+        if test is None or test(message):
+            if column < 0:
+                entry.ignored += 1
+            return column
+    entry.passed_none += 1
+    return entry.column
+
+
 def count_place(tally: Tally, steps: Steps, row: int, column: int, number: int) -> None:
-    """Count what a place of the table has exercised that was looked up so often."""
-    event, known = steps.words[column]
-    if not known:
+    """Count what a place of the table, looked up so often, has exercised, or would have blocked."""
+    word = steps.words[column]
+    event, refused = word.event, steps.rows[row][column] & 1
+    if refused:
+        count(tally.blocked, word.text, number)
+    if not word.known:
         return
     stage = steps.situations[row].stage
     _count_rules(tally, applied_rules(stage.stages.book, stage.rules, event))
-    if not steps.rows[row][column] & 1:
+    if not refused:
         _count_edges(tally, stage.standing, event, number)
 
 
@@ -233,14 +256,8 @@ def _count_edges(tally: Tally, standing: Standing, event: Event, number: int) ->
 class StepJudge(Judge):
     """Judges by the steps of the monitor."""
 
-    def judge(self, run: Run) -> Verdict | Broken:
+    def judge(self, run: Run) -> Verdict:
         """As a refusing monitor would."""
-        try:
-            return self._judge(run)
-        except UsageError as error:  # a time that nobody recorded, a partner that nobody named
-            return Broken("", run.line, f"run {run.key} cannot be judged: {error}")
-
-    def _judge(self, run: Run) -> Verdict:
         situation = begin(self.contract, self.protocol)
         tally = self.tally
         events = refused = calls = 0
@@ -269,7 +286,7 @@ class StepJudge(Judge):
                 if isinstance(verdict, Violation):
                     first = first or Breach(refused_by(verdict), message.index, events)
                     refused += 1
-                    count(tally.blocked, event.word)
+                    count(tally.blocked, Word(event, message.name if message.kind == "call" else None).text)
                     situation = after
                     events += 1
                     continue

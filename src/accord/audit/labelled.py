@@ -6,16 +6,18 @@ The contract's own labeller says what each label means; it is asked once per lab
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from accord.audit.columns import Table, step_all
 from accord.audit.judging import TableJudge, count_place
+from accord.audit.labelled_files import NotInPiecesError, read_pieces, read_whole
 from accord.audit.model import STATUSES, Breach
 from accord.audit.results import CHUNK, Chunk, letter_of, write_line
-from accord.audit.tally import count
+from accord.audit.steps import TooManyRowsError
+from accord.errors import UsageError
+from accord.sources.labelled import message_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,26 +26,36 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from accord.audit.columns import Numbers, Small, Stepped
+    from accord.audit.labelled_files import Labelled
     from accord.audit.model import Refused
     from accord.audit.tally import Tally
     from accord.machine.contract import Contract
     from accord.sources.model import Message
 
-__all__ = ["ColumnJudge", "Labelled"]
+__all__ = ["ColumnJudge", "judge_columns"]
 
 _VIOLATING, _INCOMPLETE = ord(letter_of("violating")), ord(letter_of("incomplete"))
 
 
-@dataclass(frozen=True, slots=True)
-class Labelled:
-    """Rows in runs: those of run `r` are `codes[starts[r] : starts[r] + lengths[r]]`."""
+def judge_columns(contract: Contract, protocol: str | None, path: str, stream: BinaryIO) -> bool:
+    """Judge a Parquet file and write its result. False if it has to be read row by row."""
+    import pyarrow as pa  # noqa: PLC0415 - the extra `audit`
 
-    keys: Sequence[str]
-    starts: Numbers
-    lengths: Numbers
-    codes: Small
-    """For each row which of `messages` it is."""
-    messages: Sequence[Message]
+    with open(path, "rb") as file:  # noqa: PTH123 - as given
+        for in_pieces in (True, False):
+            judge = ColumnJudge(contract, protocol)
+            stream.seek(0)
+            stream.truncate()
+            try:
+                for piece in read_pieces(file, message_of) if in_pieces else [read_whole(file, message_of)]:
+                    judge.judge_all(piece, stream)
+            except NotInPiecesError:
+                continue
+            except (TooManyRowsError, UsageError, pa.ArrowException, OSError, ValueError):
+                return False
+            write_line(stream, judge.finish())
+            return True
+    return False
 
 
 _FEW_LABELS = 32
@@ -93,10 +105,7 @@ class ColumnJudge(TableJudge):
         table, steps = self._table, self.steps
         for place in np.flatnonzero(table.counts).tolist():
             row, column = divmod(place, table.width)
-            times = int(table.counts[place])
-            count_place(self.tally, steps, row, column, times)
-            if steps.rows[row][column] & 1:
-                count(self.tally.blocked, steps.words[column].event.word, times)
+            count_place(self.tally, steps, row, column, int(table.counts[place]))
         return self.tally
 
     def _columns_of(self, messages: Sequence[Message]) -> Small:
@@ -119,9 +128,7 @@ class ColumnJudge(TableJudge):
             if times and (label is None or label.label is None):
                 self.skip(label, message.kind, message.name, times)
 
-    def _tell(
-        self, keys: Sequence[str], stepped: Stepped, lengths: Numbers, index: Numbers, stream: BinaryIO
-    ) -> None:
+    def _tell(self, keys: Sequence[str], stepped: Stepped, lengths: Numbers, index: Numbers, stream: BinaryIO) -> None:
         """Count statuses and violations, and write the verdicts."""
         steps = self.steps
         ended = [steps.closing(row) for row in range(len(steps.rows))]

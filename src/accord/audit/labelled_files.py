@@ -2,29 +2,41 @@
 
 Rows of one run mostly stand together, so a piece is a row of *segments*, each of one run, and the last one waits for
 what the next piece begins with. Where a run comes back later, the file has to be taken as one piece, in which segments
-are put together. Labels, and mostly runs too, are dictionary-encoded in the file, and stay so: no text is made for a row.
+are put together. Labels, and mostly runs too, are dictionary-encoded in the file, and stay so: no row has a text.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from accord.audit.labelled import Labelled
 from accord.errors import AccordError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from typing import BinaryIO
 
     from accord.audit.columns import Numbers, Small
     from accord.sources.model import Message
 
-__all__ = ["NotInPiecesError", "read_pieces", "read_whole"]
+__all__ = ["Labelled", "NotInPiecesError", "read_pieces", "read_whole"]
 
 _ROWS = 1 << 20
 """Rows of a piece."""
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """Rows in runs: those of run `r` are `codes[starts[r] : starts[r] + lengths[r]]`."""
+
+    keys: Sequence[str]
+    starts: Numbers
+    lengths: Numbers
+    codes: Small
+    """For each row which of `messages` it is."""
+    messages: Sequence[Message]
 
 
 class NotInPiecesError(AccordError):
@@ -143,12 +155,15 @@ def _segments(stream: BinaryIO, numbering: _Numbering) -> Iterator[_Segments]:
 
     stream.seek(0)
     file = parquet.ParquetFile(stream, read_dictionary=["run", "label"])
+    _check_columns(pa, file)
     for batch in file.iter_batches(_ROWS, columns=["run", "label"], use_threads=False):
         runs, labels = _encoded(pa, batch.column("run")), _encoded(pa, batch.column("label"))
         if runs.null_count or labels.null_count or runs.dictionary.null_count or labels.dictionary.null_count:
             raise NotInPiecesError("a row has no run or no label")
         if not len(runs):
             continue
+        if _has_empty(runs) or _has_empty(labels):
+            raise NotInPiecesError("a row has no run or no label")
         known = np.array([numbering.number(str(label)) for label in labels.dictionary.to_pylist()], np.int32)
         codes = labels.indices.to_numpy()
         if len(numbering.messages) < 128:  # bytes suffice, and the less memory is read, the faster it is
@@ -160,6 +175,29 @@ def _segments(stream: BinaryIO, numbering: _Numbering) -> Iterator[_Segments]:
         begins = np.concatenate([[0], np.flatnonzero(run[1:] != run[:-1]) + 1])
         keys = runs.dictionary.take(pa.array(run[begins])).cast(pa.large_string())
         yield _Segments(keys, np.diff(begins, append=len(run)), codes)
+
+
+def _check_columns(pa: Any, file: Any) -> None:  # noqa: ANN401 - pyarrow has no types
+    """Refuse what the reader that looks at each row would look at: payloads, and runs and labels of odd types."""
+    schema = file.schema_arrow
+    if not {"run", "label"} <= set(schema.names) or "payload" in schema.names:
+        raise NotInPiecesError("the columns are others")
+    for name in ("run", "label"):
+        kind = schema.field(name).type
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        texts = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+        if not texts and not (name == "run" and pa.types.is_integer(kind)):
+            raise NotInPiecesError("the columns are of other types")
+
+
+def _has_empty(column: Any) -> bool:  # noqa: ANN401 - an array of pyarrow
+    import pyarrow as pa  # noqa: PLC0415 - the extra `audit`
+    from pyarrow import compute  # noqa: PLC0415
+
+    values = column.dictionary
+    if pa.types.is_integer(values.type):
+        return False
+    return bool(compute.min(compute.binary_length(values)).as_py() == 0)
 
 
 def _encoded(pa: Any, column: Any) -> Any:  # noqa: ANN401 - arrays of pyarrow, which has no types

@@ -10,7 +10,9 @@ import multiprocessing
 import os
 import pickle
 import signal
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+import sys
+import threading
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, cast
@@ -21,13 +23,12 @@ from accord.errors import InternalError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from concurrent.futures import Future
     from pathlib import Path
 
     from accord.audit.plan import FileTask
     from accord.audit.worker import Job
 
-__all__ = ["Done", "batches", "cores", "run_here", "run_local", "unpacked"]
+__all__ = ["Done", "batches", "cores", "key_of", "run_here", "run_local", "unpacked"]
 
 _BATCH_BYTES = 1 << 22
 _BATCH_FILES = 64
@@ -67,18 +68,25 @@ def batches(tasks: Sequence[FileTask], jobs: int) -> list[list[FileTask]]:
     return found
 
 
-def run_here(job: Job, identity: str, tasks: Sequence[FileTask], kept: Cache) -> Iterator[Done]:
+def key_of(identity: str | None, task: FileTask) -> str:
+    """The name of a file's result; where nothing is kept for another time, its number will do."""
+    return f"{task.number:064x}" if identity is None else result_key(identity, task.path)
+
+
+def run_here(job: Job, identity: str | None, tasks: Sequence[FileTask], kept: Cache) -> Iterator[Done]:
     """Judge files in this process, one after the other."""
     for task in tasks:
         try:
-            key = result_key(identity, task.path)
-            cached = kept.has(key)
+            key = key_of(identity, task)
+            cached = identity is not None and kept.has(key)
             if not cached:
                 with kept.writing(key) as stream:
                     judge_file(job, task.path, stream)
             yield Done(task.number, key, cached)
         except UsageError as error:
             yield Done(task.number, None, error=str(error))
+        except Exception as error:  # noqa: BLE001 - one file must not take all others with it
+            yield Done(task.number, None, error=f"accord failed inside ({error!r})")
 
 
 def ignore_interrupts() -> None:
@@ -92,36 +100,57 @@ def unpacked(job: bytes) -> Job:
     return cast("Job", pickle.loads(job))  # noqa: S301 - made by whoever started this process
 
 
-def _work(job: bytes, identity: str, folder: Path, tasks: list[FileTask]) -> list[Done]:
+def _work(job: bytes, identity: str | None, folder: Path, tasks: list[FileTask]) -> list[Done]:
     return list(run_here(unpacked(job), identity, tasks, Cache(folder)))
 
 
+def _may_fork() -> bool:
+    """Whether this process has no threads, as far as can be told. To fork is quicker than to begin anew."""
+    return (
+        sys.platform == "linux"
+        and threading.active_count() == 1
+        and not {"pyarrow", "ray", "pyspark"} & set(sys.modules)
+    )
+
+
 def run_local(
-    job: Job, identity: str, tasks: Sequence[FileTask], kept: Cache, jobs: int, told: Callable[[Done], None]
+    job: Job,
+    identity: str | None,
+    tasks: Sequence[FileTask],
+    kept: Cache,
+    jobs: int,
+    begun: Callable[[], None],
+    told: Callable[[Done], None],
 ) -> None:
-    """Judge files in as many processes as there are jobs; `told` is told of each file that is finished."""
+    """Judge files in as many processes as there are jobs.
+
+    `begun` is called when they work, and `told` for each file that is finished. Whoever wants threads for that has them
+    made then.
+    """
     groups = batches(tasks, jobs)
     if jobs == 1 or len(groups) == 1 or sum(task.size for task in tasks) < _SMALL:
+        begun()
         for done in run_here(job, identity, tasks, kept):
             told(done)
         return
-    # Not by forking: whoever calls us may have threads.
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("fork" if _may_fork() else "spawn")
     pool = ProcessPoolExecutor(min(jobs, len(groups)), context, ignore_interrupts)
     packed = pickle.dumps(job)
-    waiting: set[Future[list[Done]]] = {pool.submit(_work, packed, identity, kept.folder, group) for group in groups}
-    processes = list(pool._processes.values())  # noqa: SLF001 - nothing else ends a worker that is in the middle of a file
+    futures = [pool.submit(_work, packed, identity, kept.folder, group) for group in groups]
+    # Nothing else ends a worker that is in the middle of a file.
+    processes = list(pool._processes.values())  # noqa: SLF001
+    left = len(futures)
     try:
-        while waiting:
-            finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            for future in finished:
-                for done in future.result():
-                    told(done)
+        begun()
+        for future in as_completed(futures):
+            for done in future.result():
+                told(done)
+            left -= 1
     except BrokenProcessPool:
         raise InternalError("a worker process died; if the system killed it, there was too little memory") from None
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
-        if waiting:
+        if left:
             for process in processes:
                 process.terminate()
         pool.shutdown(wait=True)

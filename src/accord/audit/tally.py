@@ -10,16 +10,16 @@ from __future__ import annotations
 import msgspec
 
 from accord.audit.model import STATUSES, Breach
-from accord.sources.model import Broken
+from accord.sources.model import Broken  # noqa: TC001 - msgspec looks at it
 
-__all__ = ["OTHERS", "Example", "Group", "Tally", "add_to", "count", "merge", "note", "of_file"]
+__all__ = ["MOST_BROKEN", "OTHERS", "Example", "Group", "Tally", "add_to", "count", "merge", "note", "of_file"]
 
 OTHERS = "(others)"
 """Under which name is counted what there is no room for."""
 
 _MOST_GROUPS = 1_000
 _MOST_NAMES = 1_000
-_MOST_BROKEN = 100
+MOST_BROKEN = 100
 
 
 class Example(msgspec.Struct, frozen=True):
@@ -32,7 +32,11 @@ class Example(msgspec.Struct, frozen=True):
     @property
     def rank(self) -> tuple[int, int]:
         """Shorter is better."""
-        return self.breach.position, self.breach.index or 0
+        return _rank(self.breach)
+
+
+def _rank(breach: Breach) -> tuple[int, int]:
+    return breach.position, breach.index or 0
 
 
 class Group(msgspec.Struct):
@@ -87,6 +91,11 @@ def count(counts: dict[str, int], name: str, number: int = 1, most: int = _MOST_
 def note(groups: list[Group], known: dict[tuple[str, str], Group], run: str, breach: Breach, runs: int = 1) -> None:
     """Count what was refused first in a run, or in several alike; `known` finds the groups by clause and state."""
     what = breach.what
+    group = known.get((what.clause, what.state))
+    if group is not None and what.arrived in group.arrived and _rank(breach) >= group.example.rank:
+        group.runs += runs
+        group.arrived[what.arrived] += runs
+        return
     _add_group(groups, known, Group(what.clause, what.state, runs, {what.arrived: runs}, Example("", run, breach)))
 
 
@@ -122,7 +131,7 @@ def add_to(total: Tally, other: Tally) -> None:
     for edge, number in other.traffic.items():  # as many as the contract has, so there is room
         total.traffic[edge] = total.traffic.get(edge, 0) + number
     total.exercised = sorted({*total.exercised, *other.exercised})
-    total.first_broken += other.first_broken[: _MOST_BROKEN - len(total.first_broken)]
+    total.first_broken += other.first_broken[: MOST_BROKEN - len(total.first_broken)]
     for into_groups, out_groups in ((total.violations, other.violations), (total.owed, other.owed)):
         known = {(group.clause, group.state): group for group in into_groups}
         for group in out_groups:

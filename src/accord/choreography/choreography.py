@@ -14,7 +14,7 @@ from accord.choreography.compiler import compile_global
 from accord.choreography.implementability import doubts_of, shared_channel
 from accord.choreography.refusals import not_decided, refused, stuck
 from accord.choreography.running import find_stuck
-from accord.choreography.views import machine_of, view_of
+from accord.choreography.views import machine_of, parts_of, view_of
 from accord.choreography.witnesses import witness_of
 from accord.choreography.writing import local_protocol, stops_of
 from accord.diagnostics import did_you_mean
@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from accord.machine.tables import Machine, Stop
 
 __all__ = ["Choreography", "compile_choreography", "findings_in", "project"]
+
+
+# Where to get stuck is shown for protocols that are refused anyway; nobody wants to wait for it.
+_MOST_CONFIGURATIONS = 2_000
 
 
 class Choreography:
@@ -58,7 +62,7 @@ class Choreography:
 
     def role(self, name: str) -> str:
         """The role of that name; `UsageError` if there is none."""
-        if name in self.machines:
+        if isinstance(name, str) and name in self.machines:
             return name
         listed = ", ".join(f"`{role}`" for role in self.roles)
         meant = did_you_mean(name, self.roles) if isinstance(name, str) else None
@@ -67,7 +71,8 @@ class Choreography:
 
     def project(self, role: str) -> Protocol:
         """The role's own protocol, as a tree that prints and compiles."""
-        return local_protocol(self.machines[self.role(role)])
+        machine = self.machines[self.role(role)]
+        return local_protocol(machine, parts_of(self.machine, role) if self.machine.has_parts else None)
 
     @cached_property
     def stops(self) -> Mapping[str, tuple[Stop, ...]]:
@@ -138,16 +143,17 @@ def _compile(
     for view in views.values():
         if view is None or channel is not None:
             continue
-        doubt = doubts_of(view, machine, limits.states)
-        if doubt == "not decided":
+        doubts = doubts_of(view, machine, limits.states)
+        if doubts is None:
             reason = f"what can reach `{view.role}` takes too long to find out"
             findings.append(not_decided(protocol, document.source, reason))
-        elif doubt is not None:
-            witness = witness_of(doubt, view, machine, limits.states)
+        elif doubts:
+            shown = witness_of(doubts, view, machine, limits.states)
+            doubt, witness = shown or (doubts[0], None)
             findings.append(refused(doubt, witness, machine, protocol, document.source))
     if channel is None and not findings:
         return Choreography(machine, machines), ()
-    ending = find_stuck(machines, limits.search)
+    ending = find_stuck(machines, min(limits.search, _MOST_CONFIGURATIONS))
     if ending is not None:
         findings.append(stuck(ending, protocol, document.source))
     elif channel is not None:

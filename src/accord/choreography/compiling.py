@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from accord.choreography.choreography import findings_in
 from accord.errors import ContractError
+from accord.language import examine
 from accord.limits import DEFAULT_LIMITS, Limits
 from accord.machine import contract as machine
 
@@ -13,10 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from accord.diagnostics import Diagnostic, Source
     from accord.language.tree import Document
     from accord.machine.contract import Contract
 
-__all__ = ["compile_contract", "load_contract"]
+__all__ = ["compile_contract", "examine_contract", "load_contract"]
 
 
 def compile_contract(
@@ -34,6 +36,21 @@ def compile_contract(
         <Contract (bare) from <contract>>
     """
     return _followable(machine.compile_contract(contract, limits=limits))
+
+
+def examine_contract(
+    source: Source, limits: Limits = DEFAULT_LIMITS
+) -> tuple[Document | None, Contract | None, tuple[Diagnostic, ...]]:
+    """What a text declares, as far as it can be read, what it compiles to, and every finding on the way."""
+    document, findings = examine(source, limits)
+    if any(finding.severity == "error" for finding in findings):
+        return document, None, findings
+    try:
+        contract = machine.compile_document(document, limits)
+    except ContractError as error:
+        return None, None, error.diagnostics
+    between = findings_in(document, limits)
+    return document, None if between else contract, findings + between
 
 
 def load_contract(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Contract:

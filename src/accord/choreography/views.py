@@ -14,9 +14,9 @@ from accord.machine.minimise import minimise
 from accord.machine.tables import Machine, Plain, Symbol
 
 if TYPE_CHECKING:
-    from accord.choreography.tables import GlobalMachine
+    from accord.choreography.tables import GlobalMachine, Message
 
-__all__ = ["View", "machine_of", "view_of"]
+__all__ = ["View", "machine_of", "parts_of", "view_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +80,26 @@ def machine_of(view: View, machine: GlobalMachine) -> Machine:
 
     It may stop where the whole protocol may be over, and where nothing more can come.
     """
-    symbols = {}
-    for number in sorted(view.own):
-        sender, receiver, label = machine.messages[number]
-        symbols[number] = Symbol("!", label, receiver) if sender == view.role else Symbol("?", label, sender)
+    symbols = {number: _symbol(machine.messages[number], view.role) for number in sorted(view.own)}
     position = {number: at for at, number in enumerate(symbols)}
     states = []
     for subset, edges in zip(view.subsets, view.edges, strict=True):
         over = not edges or any(machine.stops[state] == "end" for state in subset)
         states.append(Plain(tuple([(position[m], t) for m, t in edges.items()]), "end" if over else None))
     return minimise(Machine(tuple(symbols.values()), tuple(states), machine.name))
+
+
+def _symbol(message: Message, role: str) -> Symbol:
+    sender, receiver, label = message
+    return Symbol("!", label, receiver) if sender == role else Symbol("?", label, sender)
+
+
+def parts_of(machine: GlobalMachine, role: str) -> dict[Symbol, frozenset[tuple[int, int]]]:
+    """For each symbol of a role, in which parts of which `par` it stands."""
+    found: dict[Symbol, frozenset[tuple[int, int]]] = {}
+    for node in machine.nodes:
+        message = machine.messages[node.message]
+        if role in message[:2]:
+            symbol = _symbol(message, role)
+            found[symbol] = found.get(symbol, frozenset()) | frozenset(node.thread)
+    return found

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from accord.cli.events import decode_json
 from accord.cli.review_lines import action_text
 from accord.cli.terminal import open_input, read_live
 from accord.diagnostics.visible import clip
 from accord.errors import UsageError
 from accord.integrations.guard.reviewing import ANSWERS
+from accord.stepping.events import decode_json
 
 if TYPE_CHECKING:
     from accord.cli.terminal import Screen

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["app"]
 
 COMMANDS = (
+    "new",
     "check",
     "lint",
     "fmt",
@@ -34,11 +35,14 @@ COMMANDS = (
     "project",
     "replay",
     "step",
+    "events",
+    "audit",
     "verify",
     "ledger",
     "sessions",
     "review",
     "trace",
+    "studio",
     "explain",
 )
 

@@ -1,27 +1,22 @@
 """`accord fmt`: contracts in their one canonical form.
 
-A formatter is trusted with files nobody else has a copy of. So the new text is parsed and compared with the old before
-anything is written, and a file is replaced in one step: at every moment it holds the whole old text or the whole new
-one.
+A file is replaced whole or not at all, and only by a text that says the same: see `accord.language.formatting` and
+`accord.replacing`.
 """
 
 from __future__ import annotations
 
-import os
-import stat
 import sys
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import rich_click as click
 from click.exceptions import Exit
 
 from accord.cli.sources import existing_path
-from accord.errors import ContractError, InternalError, UsageError
+from accord.errors import ContractError, UsageError
 
 if TYPE_CHECKING:
-    from accord.diagnostics import Source
+    from pathlib import Path
 
 __all__ = ["command"]
 
@@ -40,6 +35,8 @@ def command(paths: tuple[Path, ...], *, only_check: bool) -> None:
     from accord.cli.sources import STDIN, find_contracts, read
     from accord.cli.terminal import open_screen, print_diagnostics
     from accord.diagnostics.visible import visible
+    from accord.language.formatting import formatted
+    from accord.replacing import replace_file
 
     files = find_contracts(paths)
     if STDIN in files and len(files) > 1:
@@ -70,53 +67,6 @@ def command(paths: tuple[Path, ...], *, only_check: bool) -> None:
         raise UsageError("; ".join(map(str, unwritable)))
     if failed or (only_check and changed):
         raise Exit(1)
-
-
-def formatted(source: Source) -> str:
-    """The canonical text of a contract.
-
-    Raises `ContractError` if the contract has errors, and `InternalError` if the canonical text would mean anything
-    else than the text it was made from, or had lost a comment.
-    """
-    from accord.cli.sources import has_errors
-    from accord.diagnostics import Source
-    from accord.language import examine, print_document
-
-    document, findings = examine(source)
-    if has_errors(findings):
-        raise ContractError(findings)
-    text = print_document(document)
-    again, _ = examine(Source(text, source.name))
-    comments, kept = (sorted(comment.text for comment in d.comments) for d in (document, again))
-    if again != document or comments != kept:
-        raise InternalError(f"formatting {source.name} would change what it says; it is left as it is")
-    return text
-
-
-def replace_file(path: Path, text: str) -> None:
-    """Give the file a new text in one step, keeping its permissions; a symbolic link keeps pointing to it."""
-    target = path.resolve()
-    temporary = None
-    try:
-        before = target.stat()
-        if not stat.S_ISREG(before.st_mode):
-            raise PermissionError(0, "it is no ordinary file")
-        if not os.access(target, os.W_OK):
-            raise PermissionError(0, "the file is read-only")
-        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=".accord-", delete=False) as file:
-            temporary = Path(file.name)
-            file.write(text.encode("utf-8"))
-            file.flush()
-            os.fsync(file.fileno())
-        os.chown(temporary, before.st_uid, before.st_gid)
-        temporary.chmod(stat.S_IMODE(before.st_mode))
-        temporary.replace(target)
-        temporary = None
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
 
 
 def _write_out(text: str) -> None:

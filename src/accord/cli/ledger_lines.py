@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from accord.cli.verdict_lines import json_text
 from accord.diagnostics.visible import clip, display_width
 from accord.ledger.entries import AttemptEntry, BeginEntry, NoteEntry
+from accord.stepping.wording import json_text
 
 if TYPE_CHECKING:
     from accord.cli.terminal import Screen, Style

@@ -7,11 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accord.cli.happenings import Tick
-from accord.cli.holdings import registers_of
-from accord.cli.instances import course_of, instance_text, keys_of, latest_instance, shown_key
-from accord.cli.moments import clock_text, now_of
-from accord.cli.stepper import actions, occupied
 from accord.cli.verdict_lines import event_width, verdict_line
 from accord.diagnostics.visible import clip, display_width, visible
 from accord.machine.draw.text import CURRENT, draw_states, draw_title, neighbourhood
@@ -20,6 +15,11 @@ from accord.machine.standing import OpenStanding
 from accord.monitor.owing import owing_rules
 from accord.monitor.step import is_over, status
 from accord.monitor.verdicts import Violation
+from accord.stepping.happenings import Tick
+from accord.stepping.holdings import registers_of
+from accord.stepping.instances import course_of, instance_text, keys_of, latest_instance, shown_key
+from accord.stepping.moments import clock_text, now_of
+from accord.stepping.moves import actions, occupied
 
 if TYPE_CHECKING:
     from accord.cli.stepper import Stepper

@@ -20,10 +20,10 @@ from accord.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from accord.cli.happenings import Told
     from accord.cli.terminal import Screen, Style
     from accord.machine.clocks import Time
     from accord.monitor.step import Mode, Situation
+    from accord.stepping.happenings import Told
 
 __all__ = ["command"]
 
@@ -60,12 +60,13 @@ def command(
 
     Exit status: 0 every event was accepted · 1 an event was refused, or the contract has errors · 2 wrong usage.
     """
-    from accord.cli.happenings import Tick, happen
     from accord.cli.terminal import open_screen
-    from accord.cli.verdict_lines import event_width, verdict_line, verdict_object
+    from accord.cli.verdict_lines import event_width, verdict_line
     from accord.machine.contract import compile_contract
     from accord.monitor.step import begin
     from accord.monitor.verdicts import Blocked, Violation
+    from accord.stepping.happenings import Tick, happen
+    from accord.stepping.wording import verdict_object
 
     compiled = compile_contract(contract)
     situation = begin(compiled, protocol, at)
@@ -91,7 +92,7 @@ def command(
 
 def _print_end(screen: Screen, situation: Situation, events: int, violations: int, *, as_json: bool) -> None:
     """How the session stands after the last event, and what would still have to happen."""
-    from accord.cli.outcome import outcome_of
+    from accord.stepping.outcome import outcome_of
 
     outcome = outcome_of(situation)
     if as_json:
@@ -105,9 +106,9 @@ def _print_end(screen: Screen, situation: Situation, events: int, violations: in
 
 def _told(arguments: tuple[str, ...], situation: Situation) -> Iterable[Told]:
     """The events of the command line, or those of standard input."""
-    from accord.cli.events import events_in_arguments, events_in_stream
-    from accord.cli.happenings import check_time
     from accord.cli.terminal import open_input
+    from accord.stepping.events import events_in_arguments, events_in_stream
+    from accord.stepping.happenings import check_time
 
     if arguments and arguments != ("-",):
         all_told = list(events_in_arguments(arguments))  # all first: a mistake is reported before anything is printed

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from accord.cli.verdict_lines import json_text
 from accord.diagnostics.visible import clip, display_width, visible
 from accord.language.labels import print_word
 from accord.machine.clocks import print_time
 from accord.monitor.wording import span_text
+from accord.stepping.wording import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -53,7 +53,7 @@ def existing_path(_context: object, _parameter: object, values: tuple[str, ...])
 
 def read_start(_context: object, _parameter: object, value: str | None) -> Time | None:
     """The time at which a session begins, as a command line gives it."""
-    from accord.cli.happenings import read_time
+    from accord.stepping.happenings import read_time
 
     if value is None:
         return None
@@ -97,15 +97,10 @@ def read(path: Path) -> Source:
 
 def findings_in(path: Path) -> tuple[Document | None, tuple[Diagnostic, ...]]:
     """What a file declares, as far as it can be read, and every finding: in its text, and in compiling it."""
-    from accord.choreography import findings_in as findings_between_roles
-    from accord.language import examine
-    from accord.machine.contract import compile_document
+    from accord.choreography.compiling import examine_contract
 
     try:
-        document, findings = examine(read(path))
-        if not has_errors(findings):
-            compile_document(document)
-            findings += findings_between_roles(document, DEFAULT_LIMITS)
+        document, _, findings = examine_contract(read(path))
     except ContractError as error:
         return None, error.diagnostics
     return document, findings

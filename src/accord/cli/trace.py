@@ -79,12 +79,12 @@ def validate(
     known = load_baseline(baseline)
     judged = []
     for path in traces:
-        summary = summarise(trace_input(path), plan, again=config is not None)
+        summary = summarise(trace_input(path), plan, again=config is not None, hashes=False)
         if summary.baseline is not None:
             raise UsageError(f"{path} is a baseline and no trace")
-        judged += [Judged(path, run, tuple(new_violations(run, known))) for run in summary.runs.values()]
+        judged += [Judged(path, run, *new_violations(run, known)) for run in summary.runs.values()]
     _print(judged, format_, "accord trace validate")
-    if any(one.new for one in judged):
+    if any(one.new_count for one in judged):
         raise Exit(VIOLATIONS if fail_on_trace_violations else FINDINGS)
 
 
@@ -109,7 +109,7 @@ def fingerprint(
     plan = load_plan(config, allow_imports=allow_imports)
     screen = open_screen()
     for path in traces:
-        for run in summarise(trace_input(path), plan, validate=False).runs.values():
+        for run in summarise(trace_input(path), plan, validate=False, hashes=events).runs.values():
             if as_json:
                 more = {"hashes": run.hashes} if events else {}
                 facts = {"key": run.key, "file": path, "events": run.events, "fingerprint": run.fingerprint, **more}
@@ -150,7 +150,8 @@ def diff(
     from accord.cli.trace_output import Judged
     from accord.trace.baselines import make_baseline, new_violations
     from accord.trace.drift import compare
-    from accord.trace.summaries import RunSummary, find_event, summarise
+    from accord.trace.run_summary import RunSummary
+    from accord.trace.summaries import find_event, summarise
 
     if base == candidate == "-":
         raise UsageError("`-` stands for standard input, which is there once")
@@ -170,10 +171,9 @@ def diff(
             )
         )
         run = found.candidate or RunSummary(found.key)
-        violations = new_violations(run, known, found.key) if found.candidate is not None else []
-        judged.append(Judged(candidate, run, tuple(violations), found, events))
+        judged.append(Judged(candidate, run, *new_violations(run, known, found.key), found, events))
     _print(judged, format_, "accord trace diff")
-    violated = any(one.new for one in judged)
+    violated = any(one.new_count for one in judged)
     drifted = any(one.comparison is not None and one.comparison.is_drift for one in judged)
     if violated and fail_on_trace_violations:
         raise Exit(VIOLATIONS)
@@ -212,7 +212,7 @@ def accept(traces: tuple[str, ...], config: str | None, baseline: str, *, allow_
                 raise UsageError(f"the run `{key}` stands in several of the traces; give each an example_id of its own")
             found[key] = run
     _write(Path(baseline), write_baseline(make_baseline(found.values(), before)))
-    violations = sum(len(run.violations) for run in found.values())
+    violations = sum(run.violation_count for run in found.values())
     more = f", {counted(violations, 'known violation')}" if violations else ""
     open_screen().print(f"{baseline}: {counted(len(found), 'run')} accepted{more}")
 
@@ -240,8 +240,8 @@ def _print(judged: list[Judged], format_: str, title: str) -> None:
     if format_ == "json":
         summary = {
             "runs": [judged_object(one) for one in judged],
-            "violations": sum(len(one.run.violations) for one in judged),
-            "new_violations": sum(len(one.new) for one in judged),
+            "violations": sum(one.run.violation_count for one in judged),
+            "new_violations": sum(one.new_count for one in judged),
             "drift": sum(1 for one in judged if one.comparison is not None and one.comparison.is_drift),
         }
         screen.print(json.dumps(summary, indent=2))
@@ -252,7 +252,7 @@ def _print(judged: list[Judged], format_: str, title: str) -> None:
     for one in judged:
         for line in (*comparison_lines(screen, one), *run_lines(screen, one)):
             screen.print(line)
-    violated = any(one.new for one in judged)
+    violated = any(one.new_count for one in judged)
     drifted = any(one.comparison is not None and one.comparison.is_drift for one in judged)
     screen.print(screen.paint("error" if violated or drifted else "good", _summary(judged)))
 
@@ -261,7 +261,7 @@ def _summary(judged: Iterable[Judged]) -> str:
     from accord.cli.trace_output import counted
 
     judged = list(judged)
-    new, known = sum(len(one.new) for one in judged), sum(one.known for one in judged)
+    new, known = sum(one.new_count for one in judged), sum(one.known for one in judged)
     parts = []
     if any(one.comparison is not None for one in judged):
         of = [one.comparison for one in judged if one.comparison is not None]
@@ -271,7 +271,7 @@ def _summary(judged: Iterable[Judged]) -> str:
         if fresh:
             parts.append(f"{counted(fresh, 'new run')}")
     if new:
-        violated = sum(1 for one in judged if one.new)
+        violated = sum(1 for one in judged if one.new_count)
         parts.append(f"{counted(new, 'violation')} in {violated} of {counted(len(judged), 'run')}")
     elif not parts:
         parts.append(f"{counted(len(judged), 'run')} without violations")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from accord.cli.terminal import Screen
     from accord.trace.drift import Comparison
     from accord.trace.events import TraceEvent
-    from accord.trace.summaries import RunSummary
+    from accord.trace.run_summary import RunSummary
     from accord.trace.violations import Violation
 
 __all__ = ["Judged", "comparison_lines", "counted", "judged_object", "junit", "run_lines", "side_by_side"]
@@ -26,18 +26,22 @@ _CELL = 40
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A run, which of its violations are new, and how it compares."""
+    """A run, which of its violations are new, and how it compares.
+
+    `new` are the new violations that are kept, `new_count` says how many there are.
+    """
 
     file: str
     run: RunSummary
     new: tuple[Violation, ...] = ()
+    new_count: int = 0
     comparison: Comparison | None = None
     events: tuple[TraceEvent | None, TraceEvent | None] = field(default=(None, None))
 
     @property
     def known(self) -> int:
         """How many of its violations are known."""
-        return len(self.run.violations) - len(self.new)
+        return self.run.violation_count - self.new_count
 
 
 def counted(number: int, what: str) -> str:
@@ -47,14 +51,15 @@ def counted(number: int, what: str) -> str:
 
 def run_lines(screen: Screen, judged: Judged) -> Iterator[str]:
     """A run with its new violations."""
-    if not judged.new:
+    if not judged.new_count:
         return
     yield f"{screen.paint('strong', visible(judged.run.key))}  {visible(judged.file)}"
     for violation in judged.new[:_MOST_SHOWN]:
         yield f"  {screen.paint('error', violation.code)} at event {violation.event_seq}"
         yield screen.prose(visible(violation.detail), "      ")
-    if len(judged.new) > _MOST_SHOWN:
-        yield f"  and {len(judged.new) - _MOST_SHOWN:,} more"
+    shown = min(len(judged.new), _MOST_SHOWN)
+    if judged.new_count > shown:
+        yield f"  {'and ' if shown else ''}{judged.new_count - shown:,} more"
 
 
 def comparison_lines(screen: Screen, judged: Judged) -> Iterator[str]:
@@ -141,6 +146,8 @@ def judged_object(judged: Judged) -> dict[str, Any]:
         "fingerprint": run.fingerprint,
         "violations": [{**violation.to_dict(), "new": id(violation) in new} for violation in run.violations],
     }
+    if run.violation_count > len(run.violations):
+        found["violations_left_out"] = run.violation_count - len(run.violations)
     comparison = judged.comparison
     if comparison is not None:
         base, candidate = judged.events
@@ -161,6 +168,8 @@ def junit(suite: str, runs: Iterable[Judged]) -> str:
     cases, failures = [], 0
     for judged in runs:
         problems = [("violation", str(violation)) for violation in judged.new]
+        if judged.new_count > len(judged.new):
+            problems.append(("violation", f"{judged.new_count - len(judged.new):,} violations more"))
         comparison = judged.comparison
         if comparison is not None and comparison.is_drift:
             problems.append(("drift", f"{comparison.key}: {comparison.text}"))

@@ -216,8 +216,8 @@ _TABLE = (
         "role cannot know what to do",
         "Two runs of the protocol look the same to a role and ask different things of it. The message names the role "
         "and shows the shortest two. Somebody has to tell it which branch was taken.",
-        "protocol P { choice at A { A -> B: m; C -> B: x } or { A -> B: n; C -> B: y } }",
-        "protocol P { choice at A { A -> B: m; A -> C: m; C -> B: x } or { A -> B: n; A -> C: n; C -> B: y } }",
+        "protocol P { choice at A { A -> B: m; C -> D: x } or { A -> B: n; C -> D: y } }",
+        "protocol P { choice at A { A -> B: m; A -> C: m; C -> D: x } or { A -> B: n; A -> C: n; C -> D: y } }",
     ),
     Code(
         "E037",

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from accord.canonical import encode
+from accord.diagnostics.visible import clip
 from accord.errors import UsageError
 from accord.integrations.batch import in_words
 from accord.integrations.guard.observing import Observer
@@ -36,6 +37,7 @@ __all__ = ["OpenTelemetryObserver"]
 
 _SCOPE = "accord"
 _LONGEST = 1000
+_LONGEST_NAME = 100
 
 
 class OpenTelemetryObserver(Observer):
@@ -139,12 +141,13 @@ def _of_session(watched: Watched) -> dict[str, str]:
 def _of_call(call: ToolCall) -> dict[str, str]:
     said = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": _name(call)}
     if isinstance(call.id, str) and call.id:
-        said["gen_ai.tool.call.id"] = call.id
+        said["gen_ai.tool.call.id"] = clip(call.id, _LONGEST_NAME)
     return said
 
 
 def _name(call: ToolCall) -> str:
-    return call.name if isinstance(call.name, str) else ""
+    """The name of a tool, which may be anything that a model has made up."""
+    return clip(call.name, _LONGEST_NAME) if isinstance(call.name, str) else ""
 
 
 def _text(value: object) -> str:

@@ -8,7 +8,7 @@ is no answer by default.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NotRequired, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict
 
 from accord.diagnostics import did_you_mean
 from accord.errors import UsageError
@@ -27,7 +27,13 @@ SOMEBODY = "human"
 _KNOWN = ("event_label", "by", "reason", "payload", "review")
 
 
-class ProtocolResume(TypedDict):
+class _Decided(TypedDict):
+    """What every answer has."""
+
+    event_label: str
+
+
+class ProtocolResume(_Decided, total=False):
     """The answer to a question: `Command(resume={"event_label": …})`.
 
     `event_label` is one of the choices that the question names. `by` says who decides, `reason` why; both are recorded.
@@ -35,11 +41,10 @@ class ProtocolResume(TypedDict):
     the review that is meant; an answer to another one is refused.
     """
 
-    event_label: str
-    by: NotRequired[str]
-    reason: NotRequired[str | None]
-    payload: NotRequired[dict[str, Any] | None]
-    review: NotRequired[str | None]
+    by: str
+    reason: str | None
+    payload: dict[str, Any] | None
+    review: str | None
 
 
 class Answer(NamedTuple):

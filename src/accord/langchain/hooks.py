@@ -370,10 +370,12 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def _shown(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         """The request with those tools only that may be called; what is no tool of ours to run is left alone."""
-        if not self._manner.hide:
-            return request
         info = request.runtime.execution_info if request.runtime is not None else None
         sitting = self._keeping.sit(request.state, where(info))
+        if sitting.returns:
+            request = self._without_refused(request, sitting)
+        if not self._manner.hide:
+            return request
         state = sitting.opened.state if sitting.is_still else sitting.session.here()
         waits = state.desk.stopped is not None or stuck(state, state.desk.now) is not None
         here = worlds(state) or [state.settled]
@@ -385,6 +387,20 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             if label is None or (not waits and any(self._law.may_be_called(world, label) for world in here)):
                 shown.append(tool)
         return request if len(shown) == len(request.tools) else request.override(tools=shown)
+
+    def _without_refused(self, request: ModelRequest[Any], sitting: Sitting) -> ModelRequest[Any]:
+        """The request without results that the contract refuses: a tool can send the graph here past `before_model`."""
+        folded = sitting.fold(sitting.rehearse())
+        refused = {returned.ticket: withheld(verdict) for returned, verdict in folded if type(verdict) is not Ok}
+        if not refused or self._law.policy.observes:
+            return request
+        messages = [
+            replaced(each, refused[each.tool_call_id])
+            if isinstance(each, ToolMessage) and each.tool_call_id in refused
+            else each
+            for each in request.messages
+        ]
+        return request.override(messages=messages)
 
     def _completed(self, request: ModelRequest[Any], response: ModelResponse[Any]) -> ModelResponse[Any]:
         """The answer of the model, whose calls say all that their tools will be called with."""

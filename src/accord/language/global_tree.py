@@ -32,6 +32,7 @@ __all__ = [
     "Parallel",
     "Record",
     "blocks_in",
+    "exchanges_in",
     "roles_in",
 ]
 
@@ -187,6 +188,15 @@ def blocks_in(step: GlobalStep) -> tuple[Block, ...]:
     if isinstance(step, GlobalLoop):
         return (step.body,)
     return step.parts if isinstance(step, Parallel) else ()
+
+
+def exchanges_in(block: Block) -> Iterator[Exchange]:
+    """Every exchange of a block, in source order; what is done by `do` is not in it."""
+    for step in block:
+        if isinstance(step, Exchange):
+            yield step
+        for inner in blocks_in(step):
+            yield from exchanges_in(inner)
 
 
 def roles_in(block: Block) -> Iterator[tuple[str, Span]]:

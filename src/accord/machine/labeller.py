@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from accord.language.events import EventLine, Events, MessageKind
     from accord.language.tree import Direction
 
-__all__ = ["Label", "Labeller", "RawMessage"]
+__all__ = ["Candidate", "Label", "Labeller", "RawMessage"]
 
 
 class RawMessage(Protocol):
@@ -62,7 +62,8 @@ class Label(NamedTuple):
 
 
 _Test: TypeAlias = "Callable[[RawMessage], bool]"
-_Found: TypeAlias = "Label | list[tuple[_Test | None, Label]] | None"
+Candidate: TypeAlias = "tuple[_Test | None, Label]"
+_Found: TypeAlias = "Label | list[Candidate] | None"
 
 USER = "user"
 
@@ -100,16 +101,23 @@ class Labeller:
                 return label
         return None
 
+    @property
+    def reads_outputs(self) -> bool:
+        """Whether a label can depend on what a tool returned, or on the arguments of the call that this answers."""
+        guarded = [line.origin for line in self.lines or () if line.guards]
+        return any(origin is not None and origin.kind in {"result", "error"} for origin in guarded)
 
-    def settled(self, kind: MessageKind, name: str | None) -> tuple[bool, Label | None]:
-        """Whether kind and name alone tell the label of a message, and if so, the label."""
+    def candidates(self, kind: MessageKind, name: str | None) -> list[Candidate]:
+        """What a message of that kind and name can be: the first of these that has no test, or whose test it passes."""
         if self.lines is None:
-            if kind in {"result", "error"}:
-                return False, None  # that depends on the call
-            return True, Label(DIRECTIONS[kind], normalise(name)) if name and kind in {"call", "event"} else None
+            if kind in {"result", "error"} and name:
+                return [(_answers_the_agent, Label(DIRECTIONS[kind], normalise(name)))]
+            return [(None, Label(DIRECTIONS[kind], normalise(name)))] if name and kind in {"call", "event"} else []
         others = self._others[kind]
         found = self._by_name[kind].get(name if name is None else normalise(name), others)
-        return (False, None) if isinstance(found, list) else (True, found)
+        if found is None:
+            return []
+        return found if isinstance(found, list) else [(None, found)]
 
 
 def _plain(message: RawMessage) -> Label | None:
@@ -117,9 +125,12 @@ def _plain(message: RawMessage) -> Label | None:
     kind, name = message.kind, message.name
     if not name or kind in SPEAKERS or kind == "user call":
         return None
-    if message.answers is not None and message.answers.kind == "user call":
-        return None
-    return Label(DIRECTIONS[kind], normalise(name))
+    return Label(DIRECTIONS[kind], normalise(name)) if _answers_the_agent(message) else None
+
+
+def _answers_the_agent(message: RawMessage) -> bool:
+    """Whether it is no answer to a call of the other party."""
+    return message.answers is None or message.answers.kind != "user call"
 
 
 def _is_about(line: EventLine, kind: MessageKind) -> bool:

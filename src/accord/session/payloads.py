@@ -62,7 +62,7 @@ def _declared(name: str, types: Mapping[str, Record | Enumeration], known: dict[
     fields: dict[str, tuple[_Check, bool]] = {}
 
     def check(value: object, at: str) -> str | None:
-        if not isinstance(value, Mapping):
+        if type(value) is not dict and not isinstance(value, Mapping):  # the first is quick, the second is right
             return _wrong(at, value, name)
         for field, (judge, optional) in fields.items():
             where = f"{at}.{field}" if at else field
@@ -100,9 +100,10 @@ def _check_of(type_: FieldType, types: Mapping[str, Record | Enumeration], known
 def _plain(name: str) -> _Check:
     kinds = _PLAIN[name]
     booleans = name == "Bool"
+    exact = kinds[-1]  # what nearly all values are
 
     def check(value: object, at: str) -> str | None:
-        if isinstance(value, kinds) and (booleans or not isinstance(value, bool)):
+        if type(value) is exact or (isinstance(value, kinds) and (booleans or not isinstance(value, bool))):
             return None
         return _wrong(at, value, name)
 

@@ -323,6 +323,9 @@ class Session:
     def _only_label(self, place: Place, role: str, direction: Direction, partner: str) -> str | None:
         """The one label that is legal there, `None` if there is none; `UsageError` if there are several."""
         labels = [label for way, whom, label in joint_of(place).deeds(role) if (way, whom) == (direction, partner)]
+        there = joint_of(place).head(partner, role) if direction == "?" else None
+        if there in labels:
+            return there  # what is there is what is received
         if len(labels) > 1:
             listed = ", ".join(f"`{label}`" for label in sorted(labels))
             raise UsageError(f"`{role}` and `{partner}` have several messages to choose from; name one of {listed}")

@@ -10,7 +10,7 @@ from typing import TypeAlias, cast
 
 import msgspec
 
-__all__ = ["Body", "as_object", "as_text", "as_value"]
+__all__ = ["Body", "as_object", "as_text", "as_value", "decoded"]
 
 Body: TypeAlias = "msgspec.Raw | str | dict[str, object] | list[object] | int | float | bool | None"
 
@@ -34,8 +34,6 @@ def as_value(body: Body) -> object:
 
 def as_text(body: Body) -> str:
     """A body as text: a string as it is, the texts of a list of parts in lines, anything else as JSON."""
-    if isinstance(body, str):
-        return body
     if isinstance(body, msgspec.Raw):
         try:
             return _decode_text(body)  # nearly always
@@ -46,10 +44,16 @@ def as_text(body: Body) -> str:
     if body is None:
         return ""
     if isinstance(body, list):
-        return "\n".join(text for text in map(_text_of_part, body) if text)
+        texts = [text for text in map(_text_of_part, body) if text]
+        return "\n".join(texts) if texts or _is_parts(body) else _as_json(body)
     if isinstance(body, dict) and "type" in body and (text := _text_of_part(body)):
         return text  # a content of one part, not in a list
     return _as_json(body)
+
+
+def _is_parts(body: list[object]) -> bool:
+    """Whether a list is a content of several parts, and not a list that somebody returned."""
+    return all(isinstance(part, dict) and "type" in part for part in body)
 
 
 def _text_of_part(part: object) -> str:
@@ -80,22 +84,25 @@ def _as_json(value: object) -> str:
         return str(type(value).__name__)
 
 
-def as_object(body: Body) -> dict[str, object]:
-    """A body as an object: as it is, or decoded from a string; nothing is `{}`; all else is `{"text": …}`."""
-    value = as_value(body)
+def decoded(value: object) -> object:
+    """What a string of JSON holds, however often it was encoded; anything else as it is."""
     for _ in range(_TIMES_ENCODED):
-        if not isinstance(value, str):
-            break
-        if not value or value.isspace():
-            return {}
-        if value.lstrip()[:1] not in {"{", '"'}:
+        if not isinstance(value, str) or value.lstrip()[:1] not in {"{", "[", '"'}:
             break
         try:
             value = _decode_any(value)
         except (msgspec.MsgspecError, RecursionError, UnicodeError):
             break
+    return value
+
+
+def as_object(body: Body) -> dict[str, object]:
+    """A body as an object: as it is, or decoded from a string; nothing is `{}`; all else is `{"text": …}`."""
+    value = decoded(as_value(body))
+    if isinstance(value, list) and value and _is_parts(value):
+        value = decoded(as_text(cast("Body", value)))
     if isinstance(value, dict):
         return value
-    if value is None:
+    if value is None or (isinstance(value, str) and (not value or value.isspace())):
         return {}
     return {"text": as_text(cast("Body", value))}

@@ -6,7 +6,7 @@ the answer's `choices`). A file is one run, an array of runs, or a run per line.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Generic, TypeAlias, TypeVar, cast
 
 import msgspec
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from accord.canonical import Json
     from accord.sources.sketch import Sketch
 
-__all__ = ["CHAT", "ChatCall", "ChatFunction", "ChatMessage", "chat_messages"]
+__all__ = ["CHAT", "ChatMessage", "QuickMessage", "SkimmedMessage", "chat_messages"]
 
 Content = str | list[Any] | dict[str, Any] | None
 _NO_ARGUMENTS = msgspec.Raw(b"null")
@@ -45,7 +45,7 @@ class ChatCall(msgspec.Struct, gc=False):
 
 
 class ChatMessage(msgspec.Struct, gc=False):
-    """A message, of which only what a run needs is decoded."""
+    """A message of any role, of which only what a run needs is decoded."""
 
     role: str
     content: Content = None
@@ -55,15 +55,67 @@ class ChatMessage(msgspec.Struct, gc=False):
     function_call: ChatFunction | None = None
 
 
-def chat_messages(recorded: Sequence[ChatMessage]) -> list[Message]:
+# Messages of the known roles: of each, only what its role has is decoded, and of what a system says nothing.
+
+
+class _System(msgspec.Struct, gc=False, tag_field="role", tag="system"):
+    role: ClassVar[str] = "system"
+
+
+class _Developer(msgspec.Struct, gc=False, tag_field="role", tag="developer"):
+    role: ClassVar[str] = "developer"
+
+
+class _User(msgspec.Struct, gc=False, tag_field="role", tag="user"):
+    role: ClassVar[str] = "user"
+    content: Content = None
+
+
+class _Assistant(msgspec.Struct, gc=False, tag_field="role", tag="assistant"):
+    role: ClassVar[str] = "assistant"
+    content: Content = None
+    tool_calls: list[ChatCall] | None = None
+    function_call: ChatFunction | None = None
+
+
+class _Tool(msgspec.Struct, gc=False, tag_field="role", tag="tool"):
+    role: ClassVar[str] = "tool"
+    tool_call_id: str | None = None
+    name: str | None = None
+    content: Content = None
+
+
+class _SkimmedTool(msgspec.Struct, gc=False, tag_field="role", tag="tool"):
+    role: ClassVar[str] = "tool"
+    content: ClassVar[None] = None
+    tool_call_id: str | None = None
+    name: str | None = None
+
+
+class _Function(msgspec.Struct, gc=False, tag_field="role", tag="function"):
+    role: ClassVar[str] = "function"
+    tool_call_id: ClassVar[None] = None
+    name: str | None = None
+    content: Content = None
+
+
+QuickMessage: TypeAlias = _System | _Developer | _User | _Assistant | _Tool | _Function
+"""A message of one of the known roles, which is decoded faster than one of any role."""
+SkimmedMessage: TypeAlias = _System | _Developer | _User | _Assistant | _SkimmedTool | _Function
+"""The same, without what tools returned."""
+M = TypeVar("M")
+
+
+def chat_messages(recorded: Sequence[object], *, outputs: bool = True) -> list[Message]:
     """Messages of a run. What the system or a developer says is no part of what happened."""
     found: list[Message] = []
     add = found.append
     calls = OpenCalls()
-    for index, message in enumerate(recorded):
-        role, content = message.role, message.content
+    # Whatever its class, a message has what its role has.
+    for index, message in enumerate(cast("Sequence[ChatMessage]", recorded)):
+        role = message.role
         if role == "assistant":
-            made = message.tool_calls
+            made, content = message.tool_calls, message.content
             if content or (content is not None and not made and message.function_call is None):
                 add(Message("agent", index, content))
             if made:
@@ -76,13 +128,16 @@ def chat_messages(recorded: Sequence[ChatMessage]) -> list[Message]:
                 calls.add(call)
                 add(call)
         elif role == "user":
-            add(Message("user", index, content))
+            add(Message("user", index, message.content))
         elif role in {"tool", "function"}:
             call_id, name = message.tool_call_id or None, message.name
-            answered = calls.answer(call_id, name)
-            if name is None and answered is not None:
-                name = answered.name
-            add(Message("result", index, content, name, call_id, answered))
+            if outputs or name is None:
+                answered = calls.answer(call_id, name)
+                if name is None and answered is not None:
+                    name = answered.name
+                add(Message("result", index, message.content, name, call_id, answered))
+            else:
+                add(Message("result", index, None, name, call_id))
     return found
 
 
@@ -109,11 +164,11 @@ class _Request(msgspec.Struct, gc=False):
     model: str | None = None
 
 
-class _Entry(ChatMessage, gc=False):
+class _Entry(ChatMessage, Generic[M], gc=False):
     """A run, or in a file that is one run a message of it."""
 
     role: str = ""
-    messages: list[ChatMessage] | None = None
+    messages: list[M] | None = None
     request: _Request | None = None
     response: _Answer | None = None
     choices: list[_Choice] | None = None
@@ -129,14 +184,29 @@ class _Entry(ChatMessage, gc=False):
     metadata: Any = None
 
 
-_ENTRIES = Shape(_Entry)
-_METADATA = ("model", "task_id", "trial", "reward", "score", "success", "outcome")
+def _kind(kind: object) -> type[_Entry[object]]:
+    """The type checker takes one with its parameter for a value."""
+    return cast("type[_Entry[object]]", kind)
+
+
+_Entries: TypeAlias = "Shape[_Entry[object]]"
+_ENTRIES: _Entries = Shape(_kind(_Entry[QuickMessage]), _kind(_Entry[ChatMessage]))
+_SKIMMED: _Entries = Shape(_kind(_Entry[SkimmedMessage]), _kind(_Entry[ChatMessage]))
+_METADATA = ("trial", "reward", "score", "success", "outcome")
 
 
 def _read(stream: BinaryIO, file: str) -> Iterator[Run | Broken]:
+    return _runs(_ENTRIES, stream, file, outputs=True)
+
+
+def _skim(stream: BinaryIO, file: str) -> Iterator[Run | Broken]:
+    return _runs(_SKIMMED, stream, file, outputs=False)
+
+
+def _runs(entries: _Entries, stream: BinaryIO, file: str, *, outputs: bool) -> Iterator[Run | Broken]:
     keys = Keys()
-    alone: list[ChatMessage] = []
-    for record in _ENTRIES.records(stream, file):
+    alone: list[object] = []
+    for record in entries.records(stream, file):
         if isinstance(record, Broken):
             yield record
             continue
@@ -150,29 +220,30 @@ def _read(stream: BinaryIO, file: str) -> Iterator[Run | Broken]:
             continue
         key = entry.run_id if entry.run_id is not None else entry.id
         name = keys.unique(str(record.place if key is None else key))
-        yield Run(name, file, chat_messages(recorded), record.line, _metadata(entry))
+        yield Run(name, file, chat_messages(recorded, outputs=outputs), record.line, _metadata(entry))
     if alone:
-        yield Run(keys.unique("0"), file, chat_messages(alone))
+        yield Run(keys.unique("0"), file, chat_messages(alone, outputs=outputs))
 
 
-def _recorded(entry: _Entry) -> list[ChatMessage] | None:
+def _recorded(entry: _Entry[object]) -> list[object] | None:
     """The messages of a run; of a logged request, those of the request and of its answer."""
     request, answer = entry.request, entry.response
     choices = entry.choices if answer is None else answer.choices
     said = [choice.message for choice in choices[:1] if choice.message is not None] if choices else []
+    if request is None and not said:
+        return entry.messages
     sent = entry.messages if request is None else request.messages
-    if sent is None and not said:
-        return None
     return [*(sent or ()), *said]
 
 
-def _metadata(entry: _Entry) -> dict[str, Json]:
+def _metadata(entry: _Entry[object]) -> dict[str, Json]:
     model = entry.model or (entry.response and entry.response.model) or (entry.request and entry.request.model)
-    return scalars({"model": model}, {name: getattr(entry, name) for name in _METADATA[1:]}, entry.metadata)
+    told = {"model": model, "task": entry.task_id}
+    return scalars(told, {name: getattr(entry, name) for name in _METADATA}, entry.metadata)
 
 
 def _recognises(sketch: Sketch) -> bool:
     return {"role", "content"} <= sketch.keys or {"role", "tool_calls"} <= sketch.keys
 
 
-CHAT = Reader("openai-chat", 1, _recognises, _read)
+CHAT = Reader("openai-chat", 1, _recognises, _read, _skim)

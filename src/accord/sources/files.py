@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from accord.limits import Limits
 
-__all__ = ["STDIN", "SUFFIXES", "DamagedFileError", "files_of", "open_file"]
+__all__ = ["STDIN", "SUFFIXES", "DamagedFileError", "begun", "files_of", "open_file"]
 
 STDIN = "-"
 SUFFIXES = (".json", ".jsonl", ".ndjson", ".csv", ".parquet")
@@ -88,14 +88,43 @@ def open_file(path: str, limits: Limits) -> Iterator[io.BufferedReader]:
 
 
 def _decompressed(file: io.BufferedReader, path: str, limits: Limits) -> io.BufferedReader:
-    start = file.peek(2)[:2]
+    stream, start = begun(file, 2)
     if start == _GZIP:
-        inner = cast("BinaryIO", gzip.GzipFile(fileobj=file))
+        inner = cast("BinaryIO", gzip.GzipFile(fileobj=stream))
     elif start == _ZSTANDARD:
-        inner = _zstandard(file, path)
+        inner = _zstandard(stream, path)
     else:
-        return file
+        return stream
     return io.BufferedReader(_Bounded(inner, limits.decompressed_bytes), 1 << 20)
+
+
+def begun(file: io.BufferedReader, size: int) -> tuple[io.BufferedReader, bytes]:
+    """A stream from its beginning, and what it begins with; a pipe cannot go back, so it is put together again."""
+    head = file.read(size)
+    if isinstance(file.raw, io.FileIO) and file.seekable():
+        file.seek(0)
+        return file, head
+    return io.BufferedReader(_Joined(head, file), 1 << 20), head
+
+
+class _Joined(io.RawIOBase):
+    """Bytes that were read already, and the stream they came from."""
+
+    def __init__(self, head: bytes, rest: BinaryIO) -> None:
+        self._head = memoryview(head)
+        self._rest = rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(cast("bytearray", buffer))
+        if self._head:
+            piece, self._head = self._head[: len(view)], self._head[len(view) :]
+        else:
+            piece = memoryview(self._rest.read(len(view)))
+        view[: len(piece)] = piece
+        return len(piece)
 
 
 def _zstandard(file: BinaryIO, path: str) -> BinaryIO:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
-from accord.sources.bodies import Body, as_object, as_text, as_value
+from accord.sources.bodies import Body, as_object, as_text, as_value, decoded
 from accord.sources.moments import Moment, as_seconds
 
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ class Message(msgspec.Struct, gc=False):
     @property
     def text(self) -> str:
         """What was said, or the body as text."""
-        return as_text(self.body)
+        body = self.body
+        return body if type(body) is str else as_text(body)
 
     @property
     def payload(self) -> dict[str, object]:
@@ -71,7 +72,7 @@ class Message(msgspec.Struct, gc=False):
             return {"text": as_text(self.body)}
         payload = as_object(self.body)
         if kind in {"result", "error"}:
-            if not payload and not isinstance(as_value(self.body), dict):
+            if not payload and not isinstance(decoded(as_value(self.body)), dict):
                 payload["text"] = as_text(self.body)
             payload.pop("call", None)
             payload.pop("call_id", None)

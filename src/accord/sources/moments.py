@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from math import isfinite
 from typing import TypeAlias
 
-__all__ = ["Moment", "as_seconds", "from_nanoseconds"]
+__all__ = ["Moment", "as_seconds", "from_nanoseconds", "iso_seconds"]
 
 Moment: TypeAlias = "float | int | str | None"
 
 # A count of seconds beyond this is one of milli-, micro- or nanoseconds: year 5138 in seconds, 1973 in milliseconds.
 _SECONDS = 1e11
+_MOST_DIGITS = 25
 
 
 def as_seconds(moment: Moment) -> float | None:
@@ -20,7 +22,7 @@ def as_seconds(moment: Moment) -> float | None:
         try:
             when = datetime.fromisoformat(moment)
         except ValueError:
-            return from_nanoseconds(moment) if moment.isdecimal() else None
+            return from_nanoseconds(moment)
         return (when if when.tzinfo is not None else when.replace(tzinfo=UTC)).timestamp()
     if moment is None or isinstance(moment, bool):
         return None
@@ -37,7 +39,16 @@ def as_seconds(moment: Moment) -> float | None:
 
 def from_nanoseconds(text: str) -> float | None:
     """Seconds from a count of nanoseconds in a text, which is how OTLP writes them."""
-    try:
-        return as_seconds(int(text[:40]))
-    except ValueError:
+    return as_seconds(int(text)) if text.isdecimal() and len(text) <= _MOST_DIGITS else None
+
+
+_DURATION = re.compile(r"P(?:(\d{1,9})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9}(?:\.\d{1,12})?)S)?)?")
+
+
+def iso_seconds(text: str) -> float | None:
+    """Seconds from a duration such as `PT1M48.75S`."""
+    match = _DURATION.fullmatch(text)
+    if match is None:
         return None
+    days, hours, minutes, seconds = (float(part or 0) for part in match.groups())
+    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from accord.sources.model import Broken, Run
     from accord.sources.sketch import Sketch
 
-__all__ = ["Reader"]
+__all__ = ["Read", "Reader"]
 
-_Read: TypeAlias = "Callable[[BinaryIO, str], Iterator[Run | Broken]]"
+Read: TypeAlias = "Callable[[BinaryIO, str], Iterator[Run | Broken]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,4 +30,7 @@ class Reader:
     version: int
     recognises: Callable[[Sketch], bool]
     """Whether a file that looks so is of this format; asked only if no more special format is recognised."""
-    read: _Read
+    read: Read
+    skim: Read | None = None
+    """As `read`, without what tools returned and which calls that answers, where all calls are the agent's: whoever
+    does not look at it is served much faster."""

@@ -7,26 +7,28 @@ one go, which is what makes reading fast, and element by element only if that fa
 from __future__ import annotations
 
 import io
+import json
 from itertools import chain
 from typing import TYPE_CHECKING, BinaryIO, Generic, NamedTuple, TypeVar
 
 import msgspec
 
 from accord.sources.model import Broken
+from accord.sources.sketch import BOM
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 __all__ = ["Keys", "Record", "Shape", "lines_in", "whole", "why_broken"]
 
 T = TypeVar("T")
 
+_UNREADABLE = (msgspec.MsgspecError, UnicodeError, RecursionError)
 _RAWS = msgspec.json.Decoder(list[msgspec.Raw])
-_BOM = b"\xef\xbb\xbf"
 
 
 class Record(NamedTuple, Generic[T]):
-    """A decoded record and where it was found: its line in a file of lines, its place in an array."""
+    """A decoded record and where it was found: its line in a file of lines, and its place among all, from 0."""
 
     value: T
     line: int | None = None
@@ -34,14 +36,26 @@ class Record(NamedTuple, Generic[T]):
 
 
 class Shape(Generic[T]):
-    """How the records of a format are decoded."""
+    """How the records of a format are decoded: as one kind of struct, or where they do not fit it, as another."""
 
-    def __init__(self, kind: type[T]) -> None:
-        self._one: msgspec.json.Decoder[T] = msgspec.json.Decoder(kind)
+    def __init__(self, kind: type[T], otherwise: type[T] | None = None) -> None:
+        self._quick: msgspec.json.Decoder[T] = msgspec.json.Decoder(kind)
         self._many: msgspec.json.Decoder[list[T]] = msgspec.json.Decoder(list[kind])  # type: ignore[valid-type] # a type
+        self._slow: msgspec.json.Decoder[T] | None = None if otherwise is None else msgspec.json.Decoder(otherwise)
+
+    def _one(self, data: bytes | msgspec.Raw) -> T:
+        try:
+            return self._quick.decode(data)
+        except msgspec.ValidationError:
+            if self._slow is None:
+                raise
+        return self._slow.decode(data)
 
     def records(self, stream: BinaryIO, file: str) -> Iterator[Record[T] | Broken]:
         """All records of a stream."""
+        if _is_array(stream):  # which is mostly one long line, and lines are put together from pieces
+            yield from self._document(whole(stream), file)
+            return
         lines = lines_in(stream)
         first = next(lines, None)
         if first is None:
@@ -49,37 +63,64 @@ class Shape(Generic[T]):
         if not _is_line(first[1]):
             yield from self._document(whole(stream, first[1]), file)
             return
-        for number, line in chain([first], lines):
+        for place, (number, line) in enumerate(chain([first], lines)):
             try:
-                yield Record(self._one.decode(line), number, number)
-            except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+                yield Record(self._one(line), number, place)
+            except _UNREADABLE as error:
                 yield Broken(file, number, why_broken(error))
 
     def _document(self, data: bytes, file: str) -> Iterator[Record[T] | Broken]:
+        is_array = data.lstrip()[:1] == b"["
         try:
-            if data.lstrip()[:1] != b"[":
-                yield Record(self._one.decode(data))
-                return
-            many = self._many.decode(data)
-        except msgspec.ValidationError:
-            pass
-        except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-            yield Broken(file, _line_of(data, error), why_broken(error))
+            many = self._many.decode(data) if is_array else [self._one(data)]
+        except _UNREADABLE as error:
+            if is_array:
+                yield from self._elements(data, file)
+            else:
+                yield Broken(file, _line_of(data, error), why_broken(error))
             return
-        else:
-            for place, value in enumerate(many):
-                yield Record(value, None, place)
-            return
-        yield from self._elements(data, file)
+        for place, value in enumerate(many):
+            yield Record(value, None, place)
 
     def _elements(self, data: bytes, file: str) -> Iterator[Record[T] | Broken]:
-        """An array of which something cannot be decoded, element by element; or an object that cannot be."""
-        raws = _RAWS.decode(data) if data.lstrip()[:1] == b"[" else [msgspec.Raw(data)]
+        """An array of which something cannot be decoded, element by element up to where it is no JSON any more."""
+        try:
+            raws: Iterable[msgspec.Raw | Broken] = _RAWS.decode(data)
+        except _UNREADABLE as error:
+            raws = _before_damage(data, Broken(file, _line_of(data, error), why_broken(error)))
         for place, raw in enumerate(raws):
+            if isinstance(raw, Broken):
+                yield raw
+                continue
             try:
-                yield Record(self._one.decode(raw), None, place)
-            except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+                yield Record(self._one(raw), None, place)
+            except _UNREADABLE as error:
                 yield Broken(file, None, f"record {place}: {why_broken(error)}")
+
+
+_SPACE = " \t\r\n"
+
+
+def _before_damage(data: bytes, damage: Broken) -> Iterator[msgspec.Raw | Broken]:
+    """The elements of an array that is malformed somewhere, or ends too early, and then what is wrong with it."""
+    text = data.decode("utf-8", "replace")
+    decode = json.JSONDecoder().raw_decode
+    at = text.index("[") + 1
+    try:
+        while True:
+            while at < len(text) and text[at] in _SPACE:
+                at += 1
+            _, end = decode(text, at)
+            yield msgspec.Raw(text[at:end].encode())
+            at = end
+            while at < len(text) and text[at] in _SPACE:
+                at += 1
+            if text[at : at + 1] != ",":
+                break
+            at += 1
+    except (ValueError, RecursionError):
+        pass
+    yield damage
 
 
 def whole(stream: BinaryIO, read: bytes = b"") -> bytes:
@@ -88,16 +129,22 @@ def whole(stream: BinaryIO, read: bytes = b"") -> bytes:
     if isinstance(raw, io.FileIO) and raw.seekable():
         # To begin again is much cheaper than to put pieces together.
         raw.seek(0)
-        return raw.readall().removeprefix(_BOM)
+        return raw.readall().removeprefix(BOM)
     return read + stream.read()
 
 
 def lines_in(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
     """The lines of a stream that are not empty, with their numbers from 1."""
     for number, line in enumerate(stream, 1):
-        text = line.removeprefix(_BOM) if number == 1 else line
+        text = line.removeprefix(BOM) if number == 1 else line
         if not text.isspace() and text:
             yield number, text
+
+
+def _is_array(stream: BinaryIO) -> bool:
+    """Whether a stream that can be looked into begins with an array."""
+    peek = getattr(stream, "peek", None)
+    return peek is not None and peek(64).removeprefix(BOM).lstrip()[:1] == b"["
 
 
 def _is_line(line: bytes) -> bool:

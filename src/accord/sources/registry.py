@@ -5,36 +5,66 @@ A format that has names of its own stands in front of one that could be taken fo
 
 from __future__ import annotations
 
-import io
-from typing import TYPE_CHECKING, BinaryIO, cast
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from accord.diagnostics import did_you_mean
 from accord.errors import UsageError
 from accord.limits import DEFAULT_LIMITS, Limits
 from accord.sources.agentdojo import AGENTDOJO
+from accord.sources.anthropic import ANTHROPIC
 from accord.sources.chat import CHAT
-from accord.sources.files import DamagedFileError, open_file
+from accord.sources.files import DamagedFileError, begun, open_file
+from accord.sources.labelled import CSV, PARQUET
+from accord.sources.langfuse_exports import LANGFUSE
+from accord.sources.langsmith import LANGSMITH
+from accord.sources.mapping_files import is_mapping_file, load_mapping
 from accord.sources.model import Broken
-from accord.sources.sketch import sketch
+from accord.sources.otlp import OTLP
+from accord.sources.recorded_traces import TRACES
+from accord.sources.responses import RESPONSES
+from accord.sources.sessions import SESSIONS
+from accord.sources.sketch import BOM, sketch
+from accord.sources.span_lists import OPENINFERENCE, OTEL_SPANS
 from accord.sources.tau import TAU
 from accord.sources.tau2 import TAU2
+from accord.sources.trajectories import TRAJECTORIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from accord.sources.model import Run
-    from accord.sources.reader import Reader
+    from accord.sources.reader import Read, Reader
 
 __all__ = ["READERS", "detect", "read_runs", "reader_named"]
 
-READERS: tuple[Reader, ...] = (TAU, TAU2, AGENTDOJO, CHAT)
+READERS: tuple[Reader, ...] = (
+    PARQUET,
+    TAU,
+    TAU2,
+    AGENTDOJO,
+    TRAJECTORIES,
+    TRACES,
+    SESSIONS,
+    OTLP,
+    LANGFUSE,
+    LANGSMITH,
+    OPENINFERENCE,
+    OTEL_SPANS,
+    RESPONSES,
+    ANTHROPIC,
+    CHAT,
+    CSV,
+)
 
 # How much of a file is looked at to tell what it is: a little first, then more.
 _HEADS = (1 << 14, 1 << 20)
 
 
 def reader_named(name: str) -> Reader:
-    """The reader of a format."""
+    """The reader of a format, or of what a mapping in a YAML file of that name describes."""
+    if is_mapping_file(name):
+        return load_mapping(Path(name))
     for reader in READERS:
         if reader.name == name:
             return reader
@@ -46,31 +76,32 @@ def reader_named(name: str) -> Reader:
 
 def detect(head: bytes) -> Reader | None:
     """The reader of a file that begins so."""
-    for size in _HEADS:
-        looks = sketch(head[:size])
-        for reader in READERS:
-            if reader.recognises(looks):
-                return reader
-        if len(head) <= size:
-            break
-    return None
+    looks = sketch(head)
+    return next((reader for reader in READERS if reader.recognises(looks)), None)
 
 
-def read_runs(path: str, reader: Reader | None = None, limits: Limits = DEFAULT_LIMITS) -> Iterator[Run | Broken]:
+def read_runs(
+    path: str, reader: Reader | None = None, limits: Limits = DEFAULT_LIMITS, *, outputs: bool = True
+) -> Iterator[Run | Broken]:
     """The runs of a file, and what of it cannot be read. Without a reader, the file's content tells which it is.
+
+    Without `outputs`, what tools returned may be left out: whoever does not look at it is served faster.
 
     Raises `UsageError` if the file cannot be opened.
     """
     with open_file(path, limits) as file:
         try:
             if reader is not None:
-                yield from reader.read(file, path)
+                yield from _read_by(reader, outputs=outputs)(file, path)
                 return
-            stream, head = _begun(file)
+            stream, head = begun(file, _HEADS[0])
             reader = detect(head)
+            if reader is None and len(head) == _HEADS[0]:
+                stream, head = begun(stream, _HEADS[1])
+                reader = detect(head)
             if reader is not None:
-                yield from reader.read(stream, path)
-            elif head and not head.isspace():
+                yield from _read_by(reader, outputs=outputs)(stream, path)
+            elif head.removeprefix(BOM).strip():
                 yield Broken(path, None, "no format is recognised; say which it is, or describe it by a mapping")
         except DamagedFileError as error:
             yield Broken(path, None, str(error))
@@ -78,30 +109,5 @@ def read_runs(path: str, reader: Reader | None = None, limits: Limits = DEFAULT_
             yield Broken(path, None, f"reading failed: {error.strerror or error}")
 
 
-def _begun(file: io.BufferedReader) -> tuple[BinaryIO, bytes]:
-    """A stream from its beginning, and what it begins with."""
-    head = file.read(_HEADS[-1])
-    if isinstance(file.raw, io.FileIO) and file.seekable():
-        file.seek(0)
-        return file, head
-    return cast("BinaryIO", io.BufferedReader(_Joined(head, file), 1 << 20)), head
-
-
-class _Joined(io.RawIOBase):
-    """Bytes that were read already, and the stream they came from."""
-
-    def __init__(self, head: bytes, rest: BinaryIO) -> None:
-        self._head = memoryview(head)
-        self._rest = rest
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: object) -> int:
-        view = memoryview(cast("bytearray", buffer))
-        if self._head:
-            piece, self._head = self._head[: len(view)], self._head[len(view) :]
-        else:
-            piece = memoryview(self._rest.read(len(view)))
-        view[: len(piece)] = piece
-        return len(piece)
+def _read_by(reader: Reader, *, outputs: bool) -> Read:
+    return reader.read if outputs or reader.skim is None else reader.skim

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["Sketch", "sketch"]
+__all__ = ["BOM", "Sketch", "sketch"]
 
 _KEY = re.compile(rb'"([A-Za-z_][\w.]{0,63})"\s*:')
 _TYPE = re.compile(rb'"(?:type|kind|run_type)"\s*:\s*"(\w{1,40})"')
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Sketch:
 
 def sketch(head: bytes) -> Sketch:
     """The sketch of a file that begins so."""
-    head = head.removeprefix(_BOM)
+    head = head.removeprefix(BOM)
     start = head.lstrip()[:4]
     json = start[:1] in {b"{", b"["}
     keys = frozenset(key.decode() for key in _KEY.findall(head)) if json else frozenset()

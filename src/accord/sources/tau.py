@@ -5,12 +5,11 @@ A task is tried several times, so the key of a run is `task/trial`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Generic, TypeAlias, TypeVar, cast
 
 import msgspec
 
-from accord.sources.chat import ChatMessage, chat_messages
-from accord.sources.metadata import scalars
+from accord.sources.chat import ChatMessage, QuickMessage, SkimmedMessage, chat_messages
 from accord.sources.model import Broken, Run
 from accord.sources.reader import Reader
 from accord.sources.records import Keys, Shape
@@ -18,35 +17,55 @@ from accord.sources.records import Keys, Shape
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from accord.canonical import Json
     from accord.sources.sketch import Sketch
 
 __all__ = ["TAU"]
 
 
-class _TauRun(msgspec.Struct, gc=False):
-    traj: list[ChatMessage]
+M = TypeVar("M")
+
+
+class _TauRun(msgspec.Struct, Generic[M], gc=False):
+    traj: list[M]
     task_id: str | int | None = None
     trial: str | int | None = None
     reward: float | None = None
 
 
-_RUNS = Shape(_TauRun)
+def _kind(kind: object) -> type[_TauRun[object]]:
+    """The type checker takes one with its parameter for a value."""
+    return cast("type[_TauRun[object]]", kind)
+
+
+_Runs: TypeAlias = "Shape[_TauRun[object]]"
+_RUNS: _Runs = Shape(_kind(_TauRun[QuickMessage]), _kind(_TauRun[ChatMessage]))
+_SKIMMED: _Runs = Shape(_kind(_TauRun[SkimmedMessage]), _kind(_TauRun[ChatMessage]))
 
 
 def _read(stream: BinaryIO, file: str) -> Iterator[Run | Broken]:
+    return _runs(_RUNS, stream, file, outputs=True)
+
+
+def _skim(stream: BinaryIO, file: str) -> Iterator[Run | Broken]:
+    return _runs(_SKIMMED, stream, file, outputs=False)
+
+
+def _runs(shape: _Runs, stream: BinaryIO, file: str, *, outputs: bool) -> Iterator[Run | Broken]:
     keys = Keys()
-    for record in _RUNS.records(stream, file):
+    for record in shape.records(stream, file):
         if isinstance(record, Broken):
             yield record
             continue
         run = record.value
         key = keys.unique(f"{record.place if run.task_id is None else run.task_id}/{run.trial or 0}")
-        metadata = scalars({"task": run.task_id, "trial": run.trial, "reward": run.reward})
-        yield Run(key, file, chat_messages(run.traj), record.line, metadata)
+        told: dict[str, Json] = {"task": run.task_id, "trial": run.trial, "reward": run.reward}
+        metadata: dict[str, Json] = {name: value for name, value in told.items() if value is not None}
+        yield Run(key, file, chat_messages(run.traj, outputs=outputs), record.line, metadata)
 
 
 def _recognises(sketch: Sketch) -> bool:
     return "traj" in sketch.keys and "reward" in sketch.keys
 
 
-TAU = Reader("tau-bench", 1, _recognises, _read)
+TAU = Reader("tau-bench", 1, _recognises, _read, _skim)

@@ -27,8 +27,7 @@ from accord.trace.drift import Comparison, compare
 from accord.trace.fingerprint import fingerprint_events
 from accord.trace.importing import make_normaliser, make_redaction
 from accord.trace.reading import decode_json
-from accord.trace.redaction import Cover
-from accord.trace.summaries import RunSummary, TraceSummary
+from accord.trace.run_summary import RunSummary, TraceSummary
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -167,8 +166,7 @@ def _run(key: str, events: list[TraceEvent | Mapping[str, Any]], config: TraceCo
     redaction = make_redaction(config.store.redact)
     if redaction:
         plain = [event.to_dict() if isinstance(event, TraceEvent) else dict(event) for event in events]
-        secrets = {secret for event in plain for secret in redaction.secrets(event.get("payload"))}
-        cover = Cover(secrets, redaction.replacement)
+        cover = redaction.cover(event.get("payload") for event in plain)
         events = [{**event, "payload": redaction.redact(event.get("payload") or {}, cover)} for event in plain]
     settings = config.fingerprint
     found = fingerprint_events(events, make_normaliser(settings.normaliser), algorithm=settings.algorithm)

@@ -28,7 +28,13 @@ from accord.trace.reading import read_trace
 from accord.trace.recorder import TraceRecorder
 from accord.trace.redaction import Redaction
 from accord.trace.sinks import JsonlSink, TraceSink
-from accord.trace.validation import Validation, compile_trace_config, validate_file, validate_with_config
+from accord.trace.validation import (
+    Validation,
+    compile_trace_config,
+    iter_violations,
+    validate_file,
+    validate_with_config,
+)
 from accord.trace.violations import Violation
 
 __all__ = [
@@ -61,6 +67,7 @@ __all__ = [
     "compile_trace_config",
     "event_hashes",
     "fingerprint_events",
+    "iter_violations",
     "load_trace_config",
     "read_trace",
     "trace_fingerprint",

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from accord.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-    from accord.trace.summaries import RunSummary
+    from accord.trace.run_summary import RunSummary
     from accord.trace.violations import Violation
 
 __all__ = ["AcceptedRun", "Baseline", "make_baseline", "new_violations", "read_baseline", "write_baseline"]
@@ -49,20 +49,27 @@ def make_baseline(runs: Iterable[RunSummary], before: Baseline | None = None) ->
     """A baseline of runs as they are now; runs of an earlier one that are not among them stay."""
     found = {} if before is None else dict(before.runs)
     for run in runs:
-        places = tuple(sorted((violation.code, violation.event_seq) for violation in run.violations))
+        places = tuple(sorted(_places(run)))
         found[run.key] = AcceptedRun(run.fingerprint, run.events, run.hashes, places)
     return Baseline(found)
 
 
-def new_violations(run: RunSummary, baseline: Baseline | None, key: str | None = None) -> list[Violation]:
-    """The violations of a run that are not known: known is one of the same code at the same place.
+def _places(run: RunSummary) -> Iterator[Place]:
+    return ((code, seq) for code, seqs in run.places.items() for seq in seqs)
 
-    `key` is the name of the run in the baseline, if it is another one.
+
+def new_violations(
+    run: RunSummary, baseline: Baseline | None, key: str | None = None
+) -> tuple[tuple[Violation, ...], int]:
+    """The violations of a run that are not known, and how many there are, which may be more than are kept.
+
+    Known is one of the same code at the same place. `key` is the name of the run in the baseline, if it is another one.
     """
     accepted = None if baseline is None else baseline.runs.get(run.key if key is None else key)
-    if accepted is None:
-        return list(run.violations)
+    if accepted is None or not accepted.violations:
+        return run.violations, run.violation_count
     known = Counter(accepted.violations)
+    matched = (known & Counter(_places(run))).total()
     found = []
     for violation in run.violations:
         place = violation.code, violation.event_seq
@@ -70,7 +77,7 @@ def new_violations(run: RunSummary, baseline: Baseline | None, key: str | None =
             known[place] -= 1
         else:
             found.append(violation)
-    return found
+    return tuple(found), run.violation_count - matched
 
 
 def write_baseline(baseline: Baseline) -> str:

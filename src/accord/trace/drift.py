@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from accord.trace.summaries import RunSummary, TraceSummary
+    from accord.trace.run_summary import RunSummary, TraceSummary
 
 __all__ = ["Comparison", "compare"]
 

@@ -17,11 +17,12 @@ from accord.errors import UsageError
 from accord.trace.events import TraceEvent, as_event
 from accord.trace.normaliser import TracePayloadNormaliser
 from accord.trace.reading import Line
-from accord.trace.redaction import Cover
 from accord.trace.values import NotJsonError, check_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from accord.trace.redaction import Cover
 
     Normalise = TracePayloadNormaliser | Callable[[dict[str, Any]], Mapping[str, Any]]
 
@@ -31,8 +32,6 @@ __all__ = [
     "TraceFingerprint",
     "event_hashes",
     "fingerprint_events",
-    "first_difference",
-    "secrets_of",
     "trace_fingerprint",
 ]
 
@@ -188,7 +187,9 @@ def fingerprint_events(
     cover = None
     if isinstance(normaliser, TracePayloadNormaliser) and normaliser.redaction:
         events = list(events)
-        cover = secrets_of(events, normaliser)
+        cover = normaliser.redaction.cover(
+            event.get("payload") if isinstance(event, Mapping) else event.payload for event in events
+        )
     for place, event in enumerate(events):
         if not isinstance(event, TraceEvent | Line):
             if type(event) is dict and type(event.get("seq")) is int and type(event.get("kind")) is str:
@@ -197,24 +198,3 @@ def fingerprint_events(
             event = as_event(event, place)  # noqa: PLW2901 - the same event
         printer.add(event.seq, event.kind, event.payload, cover)
     return printer.finish()
-
-
-def secrets_of(events: Iterable[EventLike], normaliser: TracePayloadNormaliser) -> Cover:
-    """What must not be seen in any event of a trace."""
-    found: set[str] = set()
-    for event in events:
-        payload = event.get("payload") if isinstance(event, Mapping) else event.payload
-        found |= normaliser.redaction.secrets(payload)
-    return Cover(found, normaliser.redaction.replacement)
-
-
-def first_difference(base: TraceFingerprint, candidate: TraceFingerprint) -> int | None:
-    """The number of the first event in which two traces differ; `None` if they do not."""
-    if base.value == candidate.value:
-        return None
-    size = base.size
-    for place in range(min(len(base), len(candidate))):
-        at = place * size
-        if base.digests[at : at + size] != candidate.digests[at : at + size]:
-            return place
-    return min(len(base), len(candidate))

@@ -22,17 +22,24 @@ if TYPE_CHECKING:
     from accord.trace.config import TraceConfig, TraceStoreConfig
     from accord.trace.events import TraceEvent
     from accord.trace.fingerprint import TraceFingerprint
+    from accord.trace.sinks import TraceSink
     from accord.trace.validation import TracePlan
     from accord.trace.violations import Violation
 
-__all__ = ["TraceKeeper", "kept_event"]
+__all__ = ["LEFT_OUT", "TraceKeeper", "kept_event"]
+
+LEFT_OUT = "left out"
+"""Marks a payload that was too large to be kept."""
 
 
 class TraceKeeper:
-    """Takes the events of one run and gives its trace as plain values."""
+    """Takes the events of one run and gives its trace as plain values; with a `sink` it passes them on."""
 
-    def __init__(self, plan: TracePlan) -> None:
+    def __init__(self, plan: TracePlan, sink: TraceSink | None = None) -> None:
         self.config: TraceConfig = plan.config
+        self._sink = sink
+        self.sink_error: Exception | None = None
+        """What the sink failed with first. Nothing is written to it after that."""
         self._validation = Validation(plan)
         self._redaction = make_redaction(self.config.store.redact)
         fingerprint = self.config.fingerprint
@@ -69,6 +76,11 @@ class TraceKeeper:
             except Exception as error:  # noqa: BLE001 - a normaliser of the user's own may do anything
                 self._printer = None
                 self._failure = f"{type(error).__name__}: {error}"
+        if self._sink is not None and self.sink_error is None:
+            try:
+                self._sink.write(event if payload is event.payload else replace(event, payload=payload))
+            except Exception as error:  # noqa: BLE001 - recording never breaks what is recorded
+                self.sink_error = error
         store = self.config.store
         if store.mode == "full" and (store.max_events is None or len(self._events) < store.max_events):
             self._events.append(kept_event(event, payload, store))
@@ -76,14 +88,11 @@ class TraceKeeper:
     def finish(self) -> dict[str, Any]:
         """The trace as it is kept: fingerprint, violations, tool sequence, and by `store` events or their digests."""
         if self._redaction:
-            secrets: set[str] = set()
-            for event in self._held:
-                secrets |= self._redaction.secrets(event.payload)
-            self.cover = Cover(secrets, self._redaction.replacement)
+            self.cover = self._redaction.cover(event.payload for event in self._held)
             for event in self._held:
                 self._keep(event, self._redaction.redact(event.payload, self.cover))
             self._held = []
-        self.violations = [self._covered(violation) for violation in self._validation.finish()]
+        self.violations = [violation.covered(self.cover) for violation in self._validation.finish()]
         printed: TraceFingerprint | None = None if self._printer is None else self._printer.finish()
         trace: dict[str, Any] = {
             "fingerprint": None if printed is None else printed.value,
@@ -92,7 +101,9 @@ class TraceKeeper:
             "event_count": self._count,
         }
         if self._failure:
-            trace["fingerprint_error"] = self._failure
+            trace["fingerprint_error"] = self.cover.text(self._failure)
+        if self.cover:
+            trace["redacted"] = True
         store = self.config.store
         if store.mode != "none" and printed is not None:
             trace["event_hashes"] = printed.hashes
@@ -101,12 +112,6 @@ class TraceKeeper:
             if store.max_events is not None and self._count > len(self._events):
                 trace["events_left_out"] = self._count - len(self._events)
         return trace
-
-    def _covered(self, violation: Violation) -> Violation:
-        if not self.cover:
-            return violation
-        detail, context = self.cover.text(violation.detail), self.cover.over(violation.context)
-        return replace(violation, detail=detail, context=context)
 
 
 def kept_event(event: TraceEvent, payload: dict[str, Any], store: TraceStoreConfig) -> dict[str, Any]:
@@ -119,5 +124,5 @@ def kept_event(event: TraceEvent, payload: dict[str, Any], store: TraceStoreConf
     if store.max_event_payload_bytes is not None:
         data = encode(kept["payload"])
         if len(data) > store.max_event_payload_bytes:
-            kept["payload"] = {MARK: "left out", "bytes": len(data), "sha256": sha256(data).hexdigest()}
+            kept["payload"] = {MARK: LEFT_OUT, "bytes": len(data), "sha256": sha256(data).hexdigest()}
     return kept

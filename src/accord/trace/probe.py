@@ -13,6 +13,7 @@ from accord.errors import UsageError
 from accord.trace.keeping import TraceKeeper
 from accord.trace.loading import load_trace_config
 from accord.trace.probe_result import ProbeResult, TraceViolationError
+from accord.trace.recorded_models import has_methods_of_a_model, recorded_model
 from accord.trace.recorded_tools import named_tools, recorded_tools
 from accord.trace.recorder import TraceRecorder
 from accord.trace.validation import compile_trace_config
@@ -33,8 +34,12 @@ class AgentProbe:
 
     `agent` is a function that is called with the model, the data and the tools by name; without one the model is the
     agent: a function, or an object with `run`, that is called with the data and the tools; or an object with
-    `generate`. An agent that has a parameter `recorder` is given the recorder, to record generations, streams and
-    whatever else. With a `sink` every event is written there, unredacted, while it happens.
+    `generate`, which is asked the data. A model that the agent is given records what it is asked and what it answers
+    through `generate`, `chat`, `stream` or by being called. An agent that has a parameter `recorder` is given the
+    recorder, to record whatever else.
+
+    With a `sink` every event is written there while it happens; if something is redacted, when the run is over and
+    without what must not be seen.
 
     Example:
         >>> def agent(data, tools):
@@ -70,7 +75,7 @@ class AgentProbe:
         """
         session = _Session(self, data, run_id, example_id)
         try:
-            output = self.run_agent(model, data, session.tools, session.recorder)
+            output = self.run_agent(session.model(model), data, session.tools, session.recorder)
             if inspect.isawaitable(output):
                 output = _complete(output)
         except Exception as error:  # noqa: BLE001 - told in the result
@@ -91,7 +96,7 @@ class AgentProbe:
         """As `run`, for agents that are coroutines."""
         session = _Session(self, data, run_id, example_id)
         try:
-            output = self.run_agent(model, data, session.tools, session.recorder)
+            output = self.run_agent(session.model(model), data, session.tools, session.recorder)
             if inspect.isawaitable(output):
                 output = await output
         except Exception as error:  # noqa: BLE001 - told in the result
@@ -108,7 +113,7 @@ class AgentProbe:
         tools: dict[str, Callable[..., Any]],
         recorder: TraceRecorder,
     ) -> Any:  # noqa: ANN401 - whatever it returns
-        """Call the agent; a class of your own may do it in another way."""
+        """Call the agent; a class of your own may do it in another way. The model and the tools record."""
         if self.agent is not None:
             return _call(self.agent, (model, data), tools, recorder)
         if callable(getattr(model, "run", None)):
@@ -116,12 +121,7 @@ class AgentProbe:
         if callable(model):
             return _call(model, (data,), tools, recorder)
         if callable(getattr(model, "generate", None)):
-            with recorder.generation(data) as span:
-                response = model.generate(data)
-                if inspect.isawaitable(response):
-                    raise UsageError("a model that is asked without an agent answers at once; give an `agent`")
-                span.end(response)
-            return response
+            return model.generate(data)
         raise UsageError(f"the agent is a function, or an object with `run` or `generate`, got {model!r}")
 
 
@@ -130,17 +130,18 @@ class _Session:
 
     def __init__(self, probe: AgentProbe, data: Any, run_id: RunId, example_id: RunId) -> None:  # noqa: ANN401
         self.config = probe.trace_config
-        self.keeper = TraceKeeper(probe._plan)  # noqa: SLF001 - its own
+        self.keeper = TraceKeeper(probe._plan, probe._sink)  # noqa: SLF001 - its own
         self.recorder = TraceRecorder(
-            run_id,
-            example_id,
-            sink=probe._sink,  # noqa: SLF001 - its own
-            keep=0,
-            on_event=self.keeper.take,
-            enabled=self.config.enabled,
+            run_id, example_id, keep=0, on_event=self.keeper.take, enabled=self.config.enabled
         )
         self.tools = recorded_tools(probe.tools, self.recorder)
         self.data = data
+        self._calls_model = probe.agent is not None
+
+    def model(self, model: Any) -> Any:  # noqa: ANN401 - whatever the agent works with
+        """The model as the agent sees it. A function is a model only if it is not the agent itself."""
+        is_function = self._calls_model and callable(model) and not isinstance(model, type)
+        return recorded_model(model, self.recorder) if is_function or has_methods_of_a_model(model) else model
 
     def finish(self, output: Any, error: BaseException | None) -> ProbeResult:  # noqa: ANN401 - whatever was returned
         if error is not None:
@@ -157,10 +158,12 @@ class _Session:
 
     def _result(self, output: Any, error: BaseException | None) -> ProbeResult:  # noqa: ANN401 - whatever was returned
         custom: dict[str, Any] = {}
+        self.recorder.enabled = False  # what a thread that was left behind does is no part of this run
         if self.config.enabled:
             custom["trace"] = self.keeper.finish()
-            if self.recorder.sink_error is not None:
-                custom["trace"]["sink_error"] = str(self.recorder.sink_error)
+            failure = self.keeper.sink_error or self.recorder.sink_error
+            if failure is not None:
+                custom["trace"]["sink_error"] = self.keeper.cover.text(str(failure))
         violations = tuple(self.keeper.violations)
         status, message, kind = "success", None, None
         if error is not None:

@@ -38,6 +38,7 @@ __all__ = [
 
 LONGEST_LINE = 1 << 26
 _PIECE = 1 << 15  # larger ones make msgspec and the garbage collector slower
+_MOST_DIGITS = 4000  # Python reads 4,300 and no more
 _BOM = b"\xef\xbb\xbf"
 
 TraceFile = str | os.PathLike[str] | BinaryIO
@@ -182,7 +183,7 @@ def _decode(data: bytes) -> Any:  # noqa: ANN401 - any JSON value
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         pass
     try:
-        return json.loads(data.decode("utf-8"), parse_constant=_no_number, parse_float=_finite)
+        return json.loads(data.decode("utf-8"), parse_constant=_no_number, parse_float=_finite, parse_int=_whole)
     except UnicodeDecodeError:
         raise UsageError("it is not UTF-8") from None
     except RecursionError:
@@ -219,6 +220,12 @@ def _shown(value: object) -> str:
 
 def _no_number(text: str) -> NoReturn:
     raise ValueError(f"{text} is no JSON number")
+
+
+def _whole(text: str) -> int:
+    if len(text) > _MOST_DIGITS:
+        raise ValueError(f"an integer has {len(text)} digits")
+    return int(text)
 
 
 def _finite(text: str) -> float:

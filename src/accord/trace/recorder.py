@@ -192,7 +192,7 @@ class TraceRecorder:
 
     def record_error(self, error: object, error_type: str | None = None, **more: object) -> TraceEvent:
         """Something failed: a text or an exception. `stream_id`, `generate_id` or `tool_call_id` say what."""
-        if error_type is None and isinstance(error, BaseException):
+        if error_type is None and _is_exception(error):
             error_type = type(error).__name__
         return self._record(ERROR, {"error": _error_text(error), **_some(error_type=error_type, **more)}, None)
 
@@ -216,8 +216,7 @@ class TraceRecorder:
         try:
             yield span
         except BaseException as error:
-            if not span.ended:
-                self.record_error(error, stream_id=stream_id)
+            span.fail(error)
             raise
         span.end()
 
@@ -240,8 +239,8 @@ class TraceRecorder:
     def _record(self, kind: str, payload: Mapping[str, Any], tool: str | None) -> TraceEvent:
         if not isinstance(kind, str) or not kind:
             raise UsageError(f"the kind of an event is a text, got {kind!r}")
-        if not isinstance(payload, Mapping) or not all(type(key) is str for key in payload):
-            raise UsageError("the payload of an event is a mapping with texts as keys")
+        if not isinstance(payload, Mapping):
+            raise UsageError("the payload of an event is a mapping")
         kept = _kept(payload)
         if not self.enabled:
             return TraceEvent(0, kind, kept, self.run_id, self.example_id)
@@ -251,7 +250,8 @@ class TraceRecorder:
                     kept["step"] = self._step
                 self._step += 1
                 if self._keep is None or len(self._tools) < self._keep:
-                    self._tools.append(str(tool))
+                    name = kept["tool_name"]
+                    self._tools.append(name if isinstance(name, str) else type(tool).__name__)
             event = TraceEvent(self._count, kind, kept, self.run_id, self.example_id)
             self._count += 1
             if self._keep is None or len(self._events) < self._keep:
@@ -291,14 +291,22 @@ class TraceRecorder:
 
 
 def _kept(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """A payload of our own in which everything is JSON. Each field is kept by itself: one bad one spoils no other."""
+    """A payload of our own in which everything is JSON. Each field is kept by itself: one bad one spoils no other.
+
+    What cannot be looked at, or would read as one of our marks, is kept as a whole.
+    """
     plain = plain_copy(payload, 3)
     if plain is not None:
         return plain
-    kept = {key: represent(value, kept=LOOKED_AT, reprs=False) for key, value in payload.items() if key != MARK}
-    if MARK in payload:  # it would read as one of our marks
-        return {"payload": represent(dict(payload), kept=LOOKED_AT, reprs=False)}
-    return kept
+    try:
+        fields = dict(payload.items())
+    except Exception:  # noqa: BLE001 - a mapping may do anything when it is looked at
+        fields = None
+    if fields is not None and not all(type(key) is str for key in fields):
+        raise UsageError("the payload of an event is a mapping with texts as keys")
+    if fields is None or MARK in fields:
+        return {"payload": represent(payload, kept=LOOKED_AT, reprs=False)}
+    return {key: represent(value, kept=LOOKED_AT, reprs=False) for key, value in fields.items()}
 
 
 def _some(**fields: object) -> dict[str, object]:
@@ -306,8 +314,12 @@ def _some(**fields: object) -> dict[str, object]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
+def _is_exception(value: object) -> bool:
+    return issubclass(type(value), BaseException)  # `isinstance` would also ask the value itself
+
+
 def _error_text(error: object) -> object:
-    if not isinstance(error, BaseException):
+    if not _is_exception(error):
         return error
     try:
         return str(error) or type(error).__name__

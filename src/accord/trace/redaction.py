@@ -44,11 +44,13 @@ class Redaction:
     def __bool__(self) -> bool:
         return bool(self._routes)
 
-    def secrets(self, payload: object) -> set[str]:
-        """The texts at the places that must not be seen."""
+    def cover(self, payloads: Iterable[object]) -> Cover:
+        """What must not be seen in any of the payloads of a trace; a copy may stand before what it is a copy of."""
         found: set[str] = set()
-        self._replace(payload, [(route, 0) for route in self._routes], found)
-        return found
+        if self._routes:
+            for payload in payloads:
+                self._replace(payload, [(route, 0) for route in self._routes], found)
+        return Cover(found, self.replacement)
 
     def redact(self, payload: dict[str, Any], cover: Cover | None = None) -> dict[str, Any]:
         """A copy without what must not be seen; `cover` knows the secrets of the whole trace."""

@@ -7,12 +7,13 @@ open at the same time and with the number of runs, not with their length. Of wha
 
 from __future__ import annotations
 
+from heapq import heappush, heapreplace
 from typing import TYPE_CHECKING, Any
 
 from accord.trace.violations import Violation
 
 if TYPE_CHECKING:
-    from accord.trace.events import RunId
+    from accord.trace.events import RunId, RunKey
     from accord.trace.results import Calls
 
 __all__ = ["REMEMBERED", "Report", "Run", "remember", "trim"]
@@ -53,12 +54,21 @@ class Run:
 
 
 class Report:
-    """Violations as they are found, each with the position of its event."""
+    """Violations as they are found, each with the position of its event.
 
-    __slots__ = ("found",)
+    With `most`, only so many are kept, those of the earliest events. Of the others it is known in which run they are,
+    their codes and the numbers of their events.
+    """
 
-    def __init__(self) -> None:
-        self.found: list[tuple[int, Violation]] = []
+    __slots__ = ("_found", "_most", "count", "places")
+
+    def __init__(self, most: int | None = None) -> None:
+        # The position of the event and the number of the violation, both negative: the latest is on top of the heap.
+        self._found: list[tuple[int, int, Violation]] = []
+        self._most = most
+        self.count = 0
+        self.places: dict[RunKey, dict[str, list[int]]] = {}
+        """By run and code the numbers of events, if not all violations are kept."""
 
     def add(
         self,
@@ -71,8 +81,39 @@ class Report:
         **context: Any,  # noqa: ANN401
     ) -> None:
         """A violation."""
-        violation = Violation(code, seq, detail, kind, context, run.run_id, run.example_id)
-        self.found.append((position, violation))
+        self.count += 1
+        found = self._found
+        if self._most is not None:
+            self.places.setdefault((run.run_id, run.example_id), {}).setdefault(code, []).append(seq)
+            if len(found) >= self._most and (not found or -position <= found[0][0]):
+                return
+        entry = -position, -self.count, Violation(code, seq, detail, kind, context, run.run_id, run.example_id)
+        if self._most is None:
+            found.append(entry)
+        elif len(found) < self._most:
+            heappush(found, entry)
+        else:
+            heapreplace(found, entry)
+
+    @property
+    def first(self) -> int:
+        """The position of the first event that a violation is about."""
+        return -max(self._found)[0]
+
+    def in_order(self) -> list[Violation]:
+        """What is kept, in the order of the events it is about."""
+        return [violation for _, _, violation in sorted(self._found, reverse=True)]
+
+    def take(self) -> list[Violation]:
+        """What was found, in the order of finding; it is then forgotten."""
+        taken = [violation for _, _, violation in sorted(self._found, key=_number)]
+        self._found.clear()
+        self.count = 0
+        return taken
+
+
+def _number(entry: tuple[int, int, Violation]) -> int:
+    return -entry[1]
 
 
 def remember(known: dict[Any, None], key: Any) -> None:  # noqa: ANN401 - an id

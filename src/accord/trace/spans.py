@@ -42,6 +42,12 @@ class StreamSpan:
             full_response = "".join(self._texts)
         self._recorder.record_stream_end(full_response, self._count, stream_id=self._id)
 
+    def fail(self, error: BaseException) -> None:
+        """The stream breaks off."""
+        if not self.ended:
+            self.ended = True
+            self._recorder.record_error(error, stream_id=self._id)
+
 
 class GenerationSpan:
     """A generation."""

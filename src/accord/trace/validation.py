@@ -22,9 +22,10 @@ from accord.trace.protocol import ProtocolValidator, protocol_plan
 from accord.trace.reading import Line, open_trace, read_pieces
 from accord.trace.results import ToolResults
 from accord.trace.runs import Report, Run
+from accord.trace.values import NotJsonError, check_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from accord.trace.boundaries import Handler
@@ -35,7 +36,14 @@ if TYPE_CHECKING:
     from accord.trace.reading import TraceFile
     from accord.trace.violations import Violation
 
-__all__ = ["TracePlan", "Validation", "compile_trace_config", "validate_file", "validate_with_config"]
+__all__ = [
+    "TracePlan",
+    "Validation",
+    "compile_trace_config",
+    "iter_violations",
+    "validate_file",
+    "validate_with_config",
+]
 
 _Validator = GenerateBoundaries | StreamBoundaries | ToolResults | ToolPayloads | ToolOrder | ProtocolValidator
 
@@ -90,6 +98,8 @@ def compile_trace_config(config: TraceConfig, base: Path | None = None) -> Trace
 class Validation:
     """The validation of one trace, fed bit by bit.
 
+    With `most`, only so many violations are kept, those of the earliest events; `places` knows where the others are.
+
     Example:
         >>> from accord.trace import TraceConfig
         >>> validation = Validation(TraceConfig())
@@ -98,9 +108,9 @@ class Validation:
         ['TOOL_NO_RESULT']
     """
 
-    def __init__(self, config: TraceConfig | TracePlan) -> None:
+    def __init__(self, config: TraceConfig | TracePlan, *, most: int | None = None) -> None:
         plan = config if isinstance(config, TracePlan) else compile_trace_config(config)
-        self._report = Report()
+        self._report = Report(most)
         self._validators = plan.validators(self._report)
         self._fail_fast = plan.config.contracts.fail_fast
         self._handlers = self._table()
@@ -130,19 +140,24 @@ class Validation:
     @property
     def found(self) -> int:
         """How many violations were found so far."""
-        return len(self._report.found)
+        return self._report.count
+
+    @property
+    def places(self) -> dict[RunKey, dict[str, list[int]]]:
+        """By run and code the numbers of the events that violations are about, where only so many are kept."""
+        return self._report.places
 
     def feed(self, events: Iterable[TraceEvent | Line | Mapping[str, Any]]) -> None:
         """Look at the next events. It is in one piece because it is hot."""
         if not self._validators or self.stopped:
             return
-        get, otherwise, found = self._handlers.get, self._otherwise, self._report.found
+        get, otherwise, report = self._handlers.get, self._otherwise, self._report
         fail_fast = self._fail_fast
         run = self._run
         position = self._position
         for event in events:
             if type(event) is not Line:
-                event = _event(event, position)  # noqa: PLW2901 - the same event
+                event = self._looked_at(event, position)  # noqa: PLW2901 - the same event
             position += 1
             handlers = get(event.kind, otherwise)
             if handlers is None:
@@ -154,7 +169,7 @@ class Validation:
                 payload = self._object(run, position, event)
             for handler in handlers:
                 handler(run, position, event.seq, payload)
-            if fail_fast and found and position >= self._look_again and self._has_seen_enough(position):
+            if fail_fast and report.count and position >= self._look_again and self._has_seen_enough(position):
                 break
         self._run, self._position = run, position
 
@@ -168,14 +183,12 @@ class Validation:
 
     def violations(self) -> list[Violation]:
         """What was found so far, in the order of the events it is about."""
-        found = sorted(self._report.found, key=_position)
-        return [violation for _, violation in found[:1] if self._fail_fast] or [violation for _, violation in found]
+        found = self._report.in_order()
+        return found[:1] if self._fail_fast else found
 
     def take(self) -> list[Violation]:
         """What was found since it was last asked for, which is then forgotten; for traces without an end in sight."""
-        taken = [violation for _, violation in self._report.found]
-        self._report.found.clear()
-        return taken
+        return self._report.take()
 
     def _find(self, run_id: Any, example_id: Any) -> Run:  # noqa: ANN401 - what stands there
         key = run_id, example_id
@@ -183,6 +196,17 @@ class Validation:
         if run is None:
             run = self._runs[key] = Run(run_id, example_id)
         return run
+
+    def _looked_at(self, value: Any, place: int) -> TraceEvent | Line:  # noqa: ANN401 - whatever the caller has
+        """An event that was not read from JSON, and so may hold what JSON cannot hold."""
+        event = _event(value, place)
+        if event.kind in self._handlers:
+            try:
+                check_json(event.payload)
+            except NotJsonError as error:
+                run = self._find(event.run_id, event.example_id)
+                self._report.add(run, place + 1, "INVALID_PAYLOAD", event.seq, event.kind, str(error))
+        return event
 
     def _object(self, run: Run, position: int, event: TraceEvent | Line) -> dict[str, Any]:
         if isinstance(event.payload, dict):
@@ -194,7 +218,7 @@ class Validation:
         return NO_PAYLOAD
 
     def _has_seen_enough(self, position: int) -> bool:
-        first = min(at for at, _ in self._report.found)
+        first = self._report.first
         older = 0
         for run in self._runs.values():
             for validator in self._validators:
@@ -202,10 +226,6 @@ class Validation:
         self.stopped = not older
         self._look_again = position + older + 16  # so that looking costs no more than reading
         return self.stopped
-
-
-def _position(found: tuple[int, Violation]) -> int:
-    return found[0]
 
 
 def _event(value: Any, place: int) -> TraceEvent | Line:  # noqa: ANN401 - whatever the caller has
@@ -239,6 +259,33 @@ def validate_with_config(
     validation = Validation(config)
     validation.feed(events)
     return validation.finish()
+
+
+def iter_violations(
+    events: Iterable[TraceEvent | Line | Mapping[str, Any]], config: TraceConfig | TracePlan
+) -> Iterator[Violation]:
+    """As `validate_with_config`, one by one in the order in which they are found, and none of them is kept.
+
+    What never ends is found at the end. For traces without an end in sight, and for violations without number.
+
+    Example:
+        >>> from itertools import count
+        >>> from accord.trace import TraceConfig
+        >>> endless = ({"seq": seq, "kind": "generate_end"} for seq in count())
+        >>> print(next(iter_violations(endless, TraceConfig())))
+        GENERATE_NO_START at event 0: the generation ends, which has not begun
+    """
+    plan = config if isinstance(config, TracePlan) else compile_trace_config(config)
+    if plan.config.contracts.fail_fast:
+        yield from validate_with_config(events, plan)
+        return
+    validation = Validation(plan)
+    for event in events:
+        validation.feed((event,))
+        if validation.found:
+            yield from validation.take()
+    validation.finish()
+    yield from validation.take()
 
 
 def validate_file(file: TraceFile, config: TraceConfig | TracePlan) -> list[Violation]:

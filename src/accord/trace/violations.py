@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from accord.diagnostics.visible import clip
 
 if TYPE_CHECKING:
     from accord.trace.events import RunId
+    from accord.trace.redaction import Cover
 
 __all__ = ["CODES", "Violation", "shown"]
 
@@ -55,6 +56,12 @@ class Violation:
 
     def __str__(self) -> str:
         return f"{self.code} at event {self.event_seq}: {self.detail}"
+
+    def covered(self, cover: Cover) -> Violation:
+        """The same without what must not be seen."""
+        if not cover:
+            return self
+        return replace(self, detail=cover.text(self.detail), context=cover.over(self.context))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; ids that are missing are left out."""

@@ -70,7 +70,7 @@ def test_what_only_compiling_finds(accord, write, monkeypatch):
     from accord.machine import contract
 
     compile_document = contract.compile_document
-    monkeypatch.setattr(contract, "compile_document", lambda d: compile_document(d, Limits(states=2)))
+    monkeypatch.setattr(contract, "compile_document", lambda d, _: compile_document(d, Limits(states=2)))
     result = accord("check", write("!a.!b.!c.end"))
     assert result.exit_code == 1
     assert "E028" in result.stdout

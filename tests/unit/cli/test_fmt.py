@@ -77,7 +77,7 @@ def test_a_failing_write_leaves_the_file_and_no_rubbish(accord, write, tmp_path,
 def test_a_printer_that_changes_the_meaning_is_caught(accord, write, monkeypatch):
     path = write(UNTIDY)
     for wrong in ("protocol P = !a.?{b, d}.end\n", TIDY.replace("// tail", "// other"), "!!"):
-        monkeypatch.setattr("accord.language.print_document", lambda _, wrong=wrong: wrong)
+        monkeypatch.setattr("accord.language.formatting.print_document", lambda _, wrong=wrong: wrong)
         result = accord("fmt", path)
         assert result.exit_code == 3
         assert "please report" in result.stderr

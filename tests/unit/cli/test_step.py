@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from accord.cli.holdings import registers_of
-from accord.cli.stepper import HELP, PROMPT, Stepper, actions, occupied, respond
+from accord.cli.stepper import HELP, PROMPT, Stepper, respond
 from accord.machine.contract import compile_contract
 from accord.machine.events import Event
 from accord.monitor.step import begin, status
+from accord.stepping.holdings import registers_of
+from accord.stepping.moves import actions, occupied
 
 ASK = "!Ask.?{Yes.end, No}.!Sorry.end"
 PAY = """

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from accord.trace import AgentProbe, JsonlSink, TraceRecorder
+from accord.trace import AgentProbe, JsonlSink, TraceRecorder, summaries
 
 CONFIG = """
 contracts:
@@ -303,3 +303,47 @@ def test_what_fails_inside_is_no_violation(accord, trace, monkeypatch):
     monkeypatch.setattr(summaries, "summarise", lambda *_, **__: 1 / 0)
     result = accord("trace", "validate", trace("t", GOOD))
     assert result.exit_code == 70 and "please report it" in result.stderr
+
+
+def test_of_very_many_violations_the_first_are_told_and_all_are_counted(accord, trace, config, monkeypatch, tmp_path):
+    monkeypatch.setattr(summaries, "MOST_KEPT", 3)
+    many = trace("many", ("a", [("pay", {})] * 5), ("b", [("pay", {})] * 2))
+    result = accord("trace", "validate", many, "--config", config, "--fail-on-trace-violations")
+    assert result.exit_code == 3
+    assert result.stdout.count("TOOL_ORDER_VIOLATION") == 3 and "  and 2 more\n" in result.stdout
+    assert result.stdout.endswith("7 violations in 2 of 2 runs\n") and "\nb  " in result.stdout
+    found = json.loads(accord("trace", "validate", many, "--config", config, "--format", "json").stdout)
+    assert found["violations"] == found["new_violations"] == 7
+    assert [(len(run["violations"]), run["violations_left_out"]) for run in found["runs"]] == [(3, 2), (0, 2)]
+    suite = parse(accord("trace", "validate", many, "--config", config, "--format", "junit").stdout)
+    assert suite.get("failures") == "2" and "2 violations more" in suite[0][1][0].text
+    baseline = tmp_path / "b.json"
+    accord("trace", "accept", many, "--config", config, "--baseline", baseline)
+    assert json.loads(baseline.read_text())["runs"]["a"]["violations"] == [
+        ["TOOL_ORDER_VIOLATION", n] for n in range(0, 10, 2)
+    ]
+    known = accord("trace", "validate", many, "--config", config, "--baseline", baseline)
+    assert known.exit_code == 0 and "7 known violations" in known.stdout
+    more = trace("more", ("a", [("pay", {})] * 6), ("b", [("pay", {})] * 2))
+    result = accord("trace", "validate", more, "--config", config, "--baseline", baseline)
+    assert result.exit_code == 1 and result.stdout.endswith("1 violation in 1 of 2 runs, 7 known violations\n")
+
+
+@pytest.mark.parametrize(
+    "store",
+    [
+        {"redact": {"enabled": True, "json_pointers": ["/arguments/amount"]}},
+        {"max_event_payload_bytes": 20},
+        {"include_payloads": False},
+        {"max_events": 1},
+    ],
+)
+def test_what_was_not_kept_as_it_happened_is_not_judged_again(accord, write, tmp_path, store):
+    schema = {"properties": {"amount": {"maxLength": 6, "type": "string"}}}
+    config = {"store": store, "contracts": {"tool_payloads": {"tools": {"pay": {"args_schema": schema}}}}}
+    probe = AgentProbe({"pay": lambda amount: "paid"}, config)  # noqa: ARG005
+    for amount, status in (("12 EUR", 0), ("120000 EUR", 1)):
+        record = probe.run(lambda data, tools: tools["pay"](amount=data), amount).to_record()
+        (tmp_path / "r.jsonl").write_text(json.dumps(record))
+        result = accord("trace", "validate", tmp_path / "r.jsonl", "--config", write(json.dumps(config), "c.yaml"))
+        assert result.exit_code == status, result.stdout

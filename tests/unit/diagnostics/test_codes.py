@@ -25,7 +25,13 @@ def codes_of(text, limits=None, *, configuration=False, python=False):
         except ContractError as error:
             return [d.code for d in error.diagnostics]
         return []
-    return [d.code for d in examine(Source(text), limits or Limits())[1]]
+    findings = examine(Source(text), limits or Limits())[1]
+    if not findings:  # whether roles can follow a protocol is known once it is compiled
+        try:
+            accord.compile(text)
+        except ContractError as error:
+            findings = error.diagnostics
+    return [d.code for d in findings]
 
 
 @pytest.mark.parametrize("code", sorted(set(CODES) - NEED_MORE_THAN_A_TEXT))

@@ -142,7 +142,6 @@ def test_what_has_no_meaning_is_reported_once_per_run():
     [
         ("#", "comments start with `//`"),
         ("/", "comments start with `//`"),
-        (";", "separated by `.`"),
         ("'", "quoted with"),
         ("“", "straight quotes"),
         ("\u00a0", "no-break space"),

@@ -75,12 +75,31 @@ def test_the_classes_have_the_fields_that_are_known():
     assert isinstance(config.contracts, TraceContractsConfig) and isinstance(config.on_violation, OnViolationConfig)
 
 
-def test_loading_yaml_by_hand(tmp_path, monkeypatch):
+AS_WRITTEN = """
+from accord.trace_config import load_trace_config
+with open("trace_config.yaml") as f:
+    import yaml
+    config_dict = yaml.safe_load(f)
+config = load_trace_config(config_dict)
+contracts = config.to_contracts()
+
+from accord import AgentProbe, TraceConfig, load_trace_config, validate_with_config
+tools = {"calculator": lambda **given: given}
+probe = AgentProbe(tools=tools, trace_config=config)
+result = probe.run(model, data)
+if result.metadata.get("custom", {}).get("trace", {}).get("violations"):
+    print("Violations found:", result.metadata["custom"]["trace"]["violations"])
+"""
+
+
+def test_the_examples_run_as_they_are_written(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "trace_config.yaml").write_text(EXAMPLE)
-    with open("trace_config.yaml") as f:  # noqa: PTH123 - as users write it
-        config_dict = yaml.safe_load(f)
-    config = load_trace_config(config_dict)
+    names = {"model": lambda data, tools: tools["calculator"](**data), "data": {"x": "", "y": ""}}
+    exec(AS_WRITTEN, names)  # noqa: S102 - as users write it
+    assert capsys.readouterr().out.startswith("Violations found: [{'code': 'TOOL_INVALID_ARG_TYPE', 'event_seq': 0")
+    assert set(names["contracts"]) == {"tool_schemas", "tool_order_rules", "toggles", "fail_fast"}
+    config = names["config"]
     assert config == load_trace_config(EXAMPLE) == load_trace_config(tmp_path / "trace_config.yaml")
     assert config.contracts.tool_payloads.tools["calculator"].args_schema["required"] == ["x", "y"]
 

@@ -7,8 +7,10 @@ import enum
 import pytest
 
 from accord.errors import UsageError
-from accord.trace import Redaction, TraceEvent, TracePayloadNormaliser, TraceRecorder, event_hashes, trace_fingerprint
-from accord.trace.fingerprint import fingerprint_events, first_difference
+from accord.trace import Redaction, TraceEvent, TracePayloadNormaliser, TraceRecorder, trace_fingerprint
+from accord.trace.drift import compare
+from accord.trace.fingerprint import fingerprint_events
+from accord.trace.run_summary import RunSummary, TraceSummary
 
 
 def hashed(value):
@@ -218,12 +220,20 @@ def test_noise_and_the_names_of_runs_do_not_matter():
 
 
 def test_the_first_difference_is_found():
-    base, other = fingerprint_events(trace()), fingerprint_events(trace(q="y"))
-    assert first_difference(base, other) == 1
-    assert first_difference(base, base) is None
-    assert first_difference(base, fingerprint_events(trace()[:2])) == 2
-    assert event_hashes(trace())[0] == event_hashes(trace(q="y"))[0]
+    base = fingerprint_events(trace())
     assert len(base) == 3 and str(base) == base.value
+
+    def first(events):
+        both = (
+            TraceSummary("t", "events", {"r": RunSummary("r", None, None, len(one), one.value, tuple(one.hashes))})
+            for one in (base, fingerprint_events(events))
+        )
+        (found,) = compare(*both)
+        return found.status, found.place
+
+    assert first(trace(q="y")) == ("drift", 1)
+    assert first(trace()) == ("same", None)
+    assert first(trace()[:2]) == ("drift", 2)
 
 
 def test_algorithms():

@@ -247,6 +247,42 @@ def test_a_sink_gets_everything(tmp_path):
     assert [event.to_dict() for event in read_trace(path)] == trace_of(result)["events"]
 
 
+def test_a_sink_gets_nothing_that_must_not_be_seen(tmp_path):
+    path = tmp_path / "t.jsonl"
+    config = {"store": {"redact": {"enabled": True, "json_pointers": ["/arguments/token"]}}}
+
+    def agent(data, tools, recorder):
+        recorder.record("note", {"text": f"will log in with {data}"})
+        return tools["login"](token=data)
+
+    probe = AgentProbe({"login": lambda token: f"hello {token}"}, config, sink=JsonlSink(path))
+    result = probe.run(agent, "s3cr3t-a")
+    probe._sink.close()
+    assert b"s3cr3t" not in path.read_bytes()
+    assert [event.to_dict() for event in read_trace(path)] == trace_of(result)["events"] != []
+
+
+class Full:
+    def __init__(self):
+        self.asked = 0
+
+    def write(self, event):
+        self.asked += 1
+        raise OSError(28, "No space left on device")
+
+    def close(self):
+        raise AssertionError("the probe did not open it")
+
+
+@pytest.mark.parametrize("redacted", [False, True])
+def test_a_sink_that_fails_is_told_and_breaks_nothing(redacted):
+    sink = Full()
+    config = {"store": {"redact": {"enabled": redacted, "json_pointers": ["/arguments/x"]}}}
+    result = AgentProbe(ADD, config, sink=sink).run(lambda n, tools: tools["add"](n, 1), 3)
+    assert result.ok and "No space left" in trace_of(result)["sink_error"] and sink.asked == 1
+    assert trace_of(result)["event_count"] == 2
+
+
 def test_a_normaliser_of_ones_own(monkeypatch):
     module = types.ModuleType("own_normaliser")
     module.names = lambda payload, keep=("tool_name",): {key: payload.get(key) for key in keep}

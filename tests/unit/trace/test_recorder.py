@@ -265,3 +265,32 @@ def test_disabled_records_nothing():
 def test_misuse_is_told(make):
     with pytest.raises(UsageError):
         make()
+
+
+class Broken:
+    """What raises whatever is done to it."""
+
+    def __getattribute__(self, name):
+        raise RuntimeError(name)
+
+    def __str__(self):
+        raise RuntimeError("str")
+
+    __repr__ = __str__
+
+
+class BrokenMapping(dict):
+    def items(self):
+        raise RuntimeError("items")
+
+
+def test_values_that_break_when_they_are_looked_at_break_nothing():
+    recorder = TraceRecorder()
+    recorder.record_tool_call(Broken(), Broken(), Broken())
+    recorder.record_tool_result("t", Broken(), error=Broken())
+    recorder.record_error(Broken(), Broken())
+    recorder.record("k", BrokenMapping(a=1))
+    recorder.record("k", {"a": BrokenMapping(a=1), "b": 2})
+    assert recorder.get_tool_sequence() == ["Broken"] and recorder.count == 5
+    assert recorder.events[3].payload["payload"]["$accord"] == "unreadable" and recorder.events[4].payload["b"] == 2
+    assert trace_fingerprint(recorder.events).startswith("sha256:")

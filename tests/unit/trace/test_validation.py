@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import tracemalloc
 
 import pytest
 
@@ -13,6 +14,7 @@ from accord.trace import (
     TraceRecorder,
     Validation,
     compile_trace_config,
+    iter_violations,
     load_trace_config,
     validate_file,
     validate_with_config,
@@ -355,6 +357,19 @@ def test_hostile_arguments():
     assert payload({"b": 2**200}, tools)[0][0] == "TOOL_INVALID_ARG_TYPE"
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), object(), {1: 2}, {"a": {b"x"}}])
+def test_what_json_cannot_hold_passes_for_nothing(value):
+    anything = config(
+        tool_payloads={"tools": {"t": {"args_schema": {"properties": {"x": {"type": ["null", "object"]}}}}}}
+    )
+    given = [call("t", {"x": value}), result("t")]
+    plain = [{"seq": seq, "kind": kind, "payload": payload} for seq, (kind, payload) in enumerate(given)]
+    for one in (plain, [TraceEvent(**event) for event in plain]):
+        first, *_ = validate_with_config(one, anything)
+        assert (first.code, first.event_seq) == ("INVALID_PAYLOAD", 0) and "`/arguments/x" in first.detail
+    assert found(events(call("t", {"x": None}), result("t")), anything) == []
+
+
 def test_every_key_of_payloads_works():
     settings = config(
         tool_payloads={"tool_key": "t", "args_key": "a", "tools": {"x": {"args_schema": {"required": ["q"]}}}}
@@ -649,6 +664,51 @@ def test_bits_and_plans():
         validation.found == 1 and [v.code for v in validation.take()] == ["GENERATE_NO_START"] and validation.found == 0
     )
     assert validation.finish() == []
+
+
+def bad_ends(count):
+    return ({"seq": seq, "kind": "generate_end"} for seq in range(count))
+
+
+def test_of_many_violations_the_earliest_are_kept():
+    given = events(call("a"), "generate_end", start(), "generate_end", "generate_end", run_id="r")
+    everything = found(given)
+    assert everything == [
+        ("TOOL_NO_RESULT", 0), ("GENERATE_NO_START", 1), ("STREAM_NO_END", 2), ("GENERATE_NO_START", 3),
+        ("GENERATE_NO_START", 4),
+    ]  # fmt: skip
+    for most in range(7):
+        validation = Validation(config(), most=most)
+        validation.feed(given)
+        assert [(v.code, v.event_seq) for v in validation.finish()] == everything[:most]
+        assert validation.found == 5
+        assert validation.places == {
+            ("r", None): {"TOOL_NO_RESULT": [0], "GENERATE_NO_START": [1, 3, 4], "STREAM_NO_END": [2]}
+        }
+
+
+def test_violations_one_by_one():
+    given = events(call("a"), "generate_end", start(), "generate_end")
+    one_by_one = list(iter_violations(iter(given), config()))
+    assert [(v.code, v.event_seq) for v in one_by_one] == [
+        ("GENERATE_NO_START", 1), ("GENERATE_NO_START", 3), ("STREAM_NO_END", 2), ("TOOL_NO_RESULT", 0),
+    ]  # fmt: skip
+    assert list(iter_violations(given, config(fail_fast=True))) == validate_with_config(given, config(fail_fast=True))
+
+
+@pytest.mark.parametrize("how", ["one by one", "few kept"])
+def test_violations_without_number_take_little_memory(how):
+    count = 50_000
+    tracemalloc.start()
+    if how == "one by one":
+        assert sum(1 for _ in iter_violations(bad_ends(count), config())) == count
+    else:
+        validation = Validation(config(), most=10)
+        validation.feed(bad_ends(count))
+        assert len(validation.finish()) == 10 and validation.found == count
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < count * 60, f"{peak:,} bytes"  # a violation that is kept takes more than 400
 
 
 def test_a_violation_as_values():

@@ -36,8 +36,8 @@ class Letter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     @property
     def lane(self) -> str:
-        """What it takes room in: each conversation has a lane of its own, those yet to be opened share one."""
-        return "" if self.opens else self.conversation
+        """What it takes room in: each sender of a conversation has a lane, conversations yet to be opened share one."""
+        return "" if self.opens else f"{self.conversation}/{self.sender}"
 
 
 class Delivery(NamedTuple):

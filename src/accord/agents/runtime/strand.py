@@ -114,6 +114,9 @@ class Strand:
                 conversation, arrival = found
                 return await self.take(conversation, arrival, wanted[arrival.label])
             await self._check_hope(mine, wanted, protocol)
+            for conversation in mine:
+                # Whoever waits has handled what it had: else a full mailbox would keep out what it waits for.
+                await self._handled(conversation)
             await self.pause.wait()
 
     @staticmethod
@@ -140,6 +143,12 @@ class Strand:
             await self.life.begin(conversation)
         await self.life.settle(handled)
         return Crash(arrival.sender) if delivery is None else make_message(message_class, delivery.letter.payload)
+
+    async def _handled(self, conversation: Conversation) -> None:
+        if conversation.unsettled and not conversation.over:
+            handled, conversation.unsettled = conversation.unsettled, []
+            await self.life.begin(conversation)
+            await self.life.settle(handled)
 
     async def _send(self, conversation: Conversation, role: str, label: str, payload: dict[str, Any]) -> None:
         life, following = self.life, conversation.following

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from accord.agents.agent import Agent
@@ -59,7 +59,8 @@ class _Child:
     arguments: tuple[Any, ...]
     options: dict[str, Any]
     life: Life | None = None
-    crashes: int = field(default=0)
+    is_open: bool = False
+    """Whether its mailbox is."""
 
 
 class Supervisor:
@@ -233,7 +234,9 @@ class Supervisor:
 
     async def _open(self, child: _Child) -> list[Begun]:
         parts = [following.part for following in child.declaration.roles]
-        return await self._transport.open(child.name, parts, self._mailbox)
+        begun = await self._transport.open(child.name, parts, self._mailbox)
+        child.is_open = True
+        return begun
 
     async def _live(self, child: _Child, begun: list[Begun]) -> None:
         """Begin a life; conversations of the life before are over, and those in them are told."""
@@ -245,7 +248,6 @@ class Supervisor:
             over.add((conversation.conversation, conversation.part))
             await tell(self._hub, conversation)
             await self._transport.end(child.name, conversation, ())
-        child.life = None
         try:
             memory = None if self._store is None else Memory(self._store, child.name, child.declaration)
             agent = child.agent_class(*child.arguments, **child.options)
@@ -268,6 +270,9 @@ class Supervisor:
         for child in reversed(children):
             if child.life is not None:
                 await child.life.stop()
+                child.life = None
+            if child.is_open:
+                child.is_open = False
                 await self._transport.close(child.name)
 
     def _name_of(self, agent: object) -> str | None:

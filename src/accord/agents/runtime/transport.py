@@ -5,7 +5,8 @@ settled; if the agent dies in between, its next life takes the letter again. So 
 and may be taken twice.
 
 A mailbox is bounded lane by lane (`Letter.lane`). If all letters had to share one bound, two agents that answer each
-other could both wait for room for their answers, and neither would make any.
+other could both wait for room for their answers, and neither would make any; and a letter that came too early could
+keep out the one that has to come before it.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from accord.language.checks.rules import patterns_of
 from accord.language.clauses import Guard, Value
 from accord.language.details import print_event_line
 from accord.language.events import Events, Named, Says
+from accord.language.global_tree import exchanges_in
 from accord.language.labels import print_label, print_word
 from accord.language.tree import Action
 
@@ -97,6 +98,9 @@ def _uses(document: Document) -> Iterator[tuple[Direction | None, str, Span, boo
         if isinstance(node, Action):
             yield node.direction, node.label, node.span, node.gated
         todo += node.children()
+    for protocol in document.globals:
+        for exchange in exchanges_in(protocol.body):
+            yield None, exchange.label, exchange.span, False
     for rule in document.rules:
         for pattern in patterns_of(rule):
             yield pattern.direction, pattern.label, pattern.span, pattern.gated

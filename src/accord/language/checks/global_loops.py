@@ -43,8 +43,8 @@ class _Loops:
                 for part, span in zip(step.parts, step.part_spans or (step.span,) * len(step.parts), strict=True):
                     findings += self.inner(part, span, parted)
             elif isinstance(step, GlobalChoice):
-                for branch in blocks_in(step):  # a branch without a message is told about elsewhere
-                    findings += self.block(branch, here, fresh=True)
+                for branch in blocks_in(step):  # one that does not begin with a message is told about elsewhere
+                    findings += self.block(branch, here, fresh=False)
             rest = block[index + 1 :]
             if rest and not self.shapes.step_passes(step):
                 findings.append(self.unreachable(step, rest))

@@ -8,6 +8,7 @@ from accord.diagnostics import Diagnostic, Note, did_you_mean
 from accord.language.checks.deceptive_labels import deceptive
 from accord.language.checks.payloads import check_clauses
 from accord.language.details import print_pattern
+from accord.language.global_tree import CRASH, exchanges_in
 from accord.language.rules import After, AfterForbid, AtMost, Before, Combination, Count, Happened, Not, Within
 from accord.language.tree import Action
 
@@ -31,7 +32,7 @@ def check(document: Document) -> list[Diagnostic]:
         for pattern in patterns_of(rule):
             findings += check_clauses(pattern.guards, document.source)
             findings += deceptive(pattern.label, "label", pattern.span, document.source)
-            if document.declarations and pattern.label not in labels:
+            if (document.declarations or document.globals) and pattern.label not in labels:
                 findings.append(_unknown_label(pattern, labels, document))
         findings += _counts(rule, document)
         if isinstance(rule.body, After) and rule.body.each and not _is_one_message(rule.body.condition):
@@ -79,6 +80,9 @@ def _labels(document: Document) -> set[str]:
         if isinstance(node, Action):
             found.add(node.label)
         todo += node.children()
+    for protocol in document.globals:
+        found.update(exchange.label for exchange in exchanges_in(protocol.body))
+        found.add(CRASH)
     return found
 
 

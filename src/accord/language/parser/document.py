@@ -66,13 +66,13 @@ def _declares(tokens: list[Token], at: int) -> bool:
     if word.kind != "word" or word.value not in _READERS or at + 2 >= len(tokens):
         return False
     name, sign = tokens[at + 1], tokens[at + 2]
-    if at and tokens[at - 1].value in _BEFORE_A_NAME:
-        return False  # somebody called a message or a role that
-    if word.value == "events":
-        return name.kind == "sign" and name.value == "{"
+    if word.value == "protocol" and name.kind == "word" and sign.kind == "sign" and sign.value == "=":
+        return True
     if word.value != "rule":
-        signs = "={" if word.value == "protocol" else "{"
-        return name.kind == "word" and sign.kind == "sign" and sign.value in signs
+        brace = name if word.value == "events" else sign
+        named = at > 0 and tokens[at - 1].value in _BEFORE_A_NAME  # somebody called a message or a role that
+        is_name = word.value == "events" or name.kind == "word"
+        return is_name and brace.kind == "sign" and brace.value == "{" and not named
     return name.kind == "string" or (name.kind == "word" and sign.kind == "sign" and sign.value == "{")
 
 

@@ -100,6 +100,15 @@ def test_metrics(telemetry):
     assert all(0 < point.sum < 60 for point in durations.values())
 
 
+def test_names_that_a_model_has_made_up_are_short_and_visible(telemetry):
+    guard(telemetry).run([ToolCall("x\x1b[31m" * 1000, {}, "c\x1b" * 1000)])
+    ((key, _),) = telemetry.metric("accord.decisions").items()
+    (check,) = telemetry.named("accord.check")
+    for attributes in (dict(key), check.events[0].attributes):
+        assert len(attributes["gen_ai.tool.name"]) <= 100
+        assert "\x1b" not in str(attributes)
+
+
 def test_tool_spans_stand_where_the_program_is(telemetry):
     with telemetry.tracer.start_as_current_span("agent") as agent:
         guard(telemetry).run([ToolCall("pay", {"amount": 3})])

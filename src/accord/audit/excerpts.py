@@ -1,0 +1,85 @@
+"""Messages of runs for people to read: those around a violation, or all of a run.
+
+Judging reads as little of a run as the contract needs. What is shown is read again, from the file, for the few runs
+that are shown. Text is cut, and nothing of it is made safe here: that is for whoever knows where it goes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from accord.audit.worker import is_parquet
+from accord.sources.labelled import PARQUET, read_parquet
+from accord.sources.model import Run
+from accord.sources.registry import read_runs, reader_named
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from accord.audit.model import Breach
+    from accord.audit.worker import Job
+
+__all__ = ["Line", "around", "find_runs", "lines_of"]
+
+_BEFORE, _BEHIND = 3, 1
+
+
+class Line(NamedTuple):
+    """A message: its number in the run, who or what, the label it got, what it says, and whether it was refused."""
+
+    number: int
+    kind: str
+    name: str | None
+    label: str | None
+    text: str
+    refused: bool = False
+
+
+def find_runs(job: Job, path: str, keys: Collection[str]) -> Iterator[Run]:
+    """The runs of a file that have these keys."""
+    wanted = set(keys)
+    reader = None if job.source is None else reader_named(job.source)
+    if is_parquet(job, path):
+        reader = replace(PARQUET, read=lambda stream, file: read_parquet(stream, file, keys))
+    for run in read_runs(path, reader, job.limits):
+        if isinstance(run, Run) and run.key in wanted:
+            yield run
+            wanted.discard(run.key)
+            if not wanted:
+                return
+
+
+def lines_of(job: Job, run: Run, breach: Breach | None, *, most: int = 400, longest: int = 2_000) -> list[Line]:
+    """The messages of a run; of a very long one, those around its first violation."""
+    lines = _lines(job, run, breach, longest)
+    if len(lines) <= most:
+        return lines
+    at = next((number for number, line in enumerate(lines) if line.refused), len(lines))
+    begin = max(0, min(at - most // 2, len(lines) - most))
+    return lines[begin : begin + most]
+
+
+def around(job: Job, run: Run, breach: Breach, longest: int = 300) -> list[Line]:
+    """The messages around a violation, or the last ones of a run that ended too early."""
+    lines = _lines(job, run, breach, longest)
+    at = next((number for number, line in enumerate(lines) if line.refused), len(lines))
+    return lines[max(0, at - _BEFORE) : at + _BEHIND + 1]
+
+
+def _lines(job: Job, run: Run, breach: Breach | None, longest: int) -> list[Line]:
+    labeller = job.contract.labeller
+    refused_at = -1 if breach is None or breach.index is None else breach.position
+    found, events = [], 0
+    for message in run.messages:
+        label = labeller.label(message)
+        word = None if label is None or label.label is None else f"{label.direction}{label.label}"
+        unknown = label is None and message.kind == "call" and labeller.refuses_unmatched_calls
+        looked_at = word is not None or unknown
+        text = message.text
+        if len(text) > longest:
+            text = text[:longest] + "…"
+        refused = looked_at and events == refused_at
+        found.append(Line(message.index, message.kind, message.name, word, text, refused))
+        events += looked_at
+    return found

@@ -1,0 +1,50 @@
+"""`accord studio`: a local page to look at contracts, step through them and build them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import rich_click as click
+
+from accord.errors import UsageError
+
+__all__ = ["command"]
+
+
+@click.command("studio")
+@click.argument("path", metavar="[CONTRACT|FOLDER]", required=False, type=click.Path(path_type=Path))
+@click.option("--write", is_flag=True, help="allow the page to save contracts; else it only reads")
+@click.option("--port", type=click.IntRange(1, 65535), help="where to listen; 8722, or any free one if that is taken")
+@click.option("--no-browser", is_flag=True, help="print the address and open nothing")
+def command(path: Path | None, port: int | None, *, write: bool, no_browser: bool) -> None:
+    """Open a page in the browser: step through a contract, build one, look at templates.
+
+    It is served on this machine for this machine, under an address that only you are told. With a contract, or a
+    folder of them, those are listed on the page. Ctrl-C ends it.
+
+    Exit status: 0 ended · 2 wrong usage, such as a port that is taken or a package that is not installed.
+    """
+    from accord.cli.sources import STDIN, find_contracts
+    from accord.cli.terminal import open_screen
+
+    try:
+        from accord.studio.app import Studio
+        from accord.studio.serving import serve
+    except ImportError as error:
+        raise UsageError(f"the studio needs `pip install 'accord[studio]'` ({error})") from None
+    from accord.studio.bounds import DEFAULT_BOUNDS
+    from accord.studio.files import Files
+
+    if path == STDIN:
+        raise UsageError("the studio opens a file or a folder, not standard input")
+    paths = () if path is None else tuple(find_contracts([path]))
+    studio = Studio(Files(paths, DEFAULT_BOUNDS.limits, writable=write), DEFAULT_BOUNDS)
+    screen = open_screen()
+
+    def tell(address: str) -> None:
+        screen.print(f"the studio is at {screen.paint('strong', address)}")
+        screen.print(screen.paint("faint", "only this machine can reach it; Ctrl-C ends it"))
+        if not no_browser:
+            click.launch(address)
+
+    serve(studio, port, tell)

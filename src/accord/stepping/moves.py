@@ -1,0 +1,67 @@
+"""What may happen now in a session, and in which states it is: what a person who steps by hand looks at first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from accord.machine.standing import OpenStanding
+from accord.machine.tables import Symbol
+from accord.monitor.step import is_over
+from accord.stepping.instances import course_of, symbols_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from accord.machine.configurations import Configuration
+    from accord.machine.rulebook import RuleNodes
+    from accord.monitor.step import Situation
+
+__all__ = ["actions", "occupied"]
+
+
+def actions(situation: Situation) -> tuple[Symbol, ...]:
+    """What may happen now, in the order in which it is numbered; of what the protocol ignores, what the rules name.
+
+    Of a sliced protocol it is what can happen in any instance and in a new one.
+    """
+    if is_over(situation.place):
+        return ()
+    standing = situation.standing
+    of_instances = symbols_of(situation)
+    allowed = frozenset(situation.allowed)
+    symbols: set[Symbol] = {symbol for symbol in of_instances or standing.symbols if symbol.word in allowed}
+    if isinstance(standing, OpenStanding) and situation.rules:
+        sliced = situation.stage.stages.sliced
+        symbols |= {symbol for symbol in _named(situation.rules) if sliced is None or sliced.ignores(symbol.label)}
+    return tuple(sorted(symbols, key=lambda symbol: symbol.word))
+
+
+def _named(rules: RuleNodes) -> set[Symbol]:
+    """The messages that rules name and none is certain to refuse.
+
+    A bare label stands for one that is sent, which always fits it.
+    """
+    patterns = [pattern for node in rules for pattern in node.machine.patterns]
+    symbols = {Symbol(pattern.direction or ("?" if pattern.gated else "!"), pattern.label) for pattern in patterns}
+    book = rules[0].machine.book
+    return {symbol for symbol in symbols if not isinstance(book.imagine(rules, symbol, helpful=False), int)}
+
+
+def occupied(situation: Situation) -> frozenset[int]:
+    """The states the session is in: several where parts run side by side or where more than one reading is possible.
+
+    Of a sliced protocol they are those of all instances that are not finished.
+    """
+    sliced = course_of(situation)
+    standings = [situation.standing]
+    if sliced is not None:
+        standings = [standing for standing, _ in sliced[1].instances.values() if standing.symbols]
+    return frozenset(number for standing in standings for c in standing.configurations for number in _states(c))
+
+
+def _states(configuration: Configuration) -> Iterator[int]:
+    if len(configuration) == 1 or not configuration[1]:
+        yield configuration[0]
+    else:
+        for part in configuration[1]:
+            yield from _states(part)

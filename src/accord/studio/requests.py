@@ -1,0 +1,134 @@
+"""What the page may ask, as types: whatever does not fit them is refused before anything looks at it."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeVar
+
+import msgspec
+
+from accord.errors import UsageError
+
+__all__ = [
+    "Complete",
+    "Edit",
+    "File",
+    "Named",
+    "Next",
+    "Nothing",
+    "RefusedError",
+    "Save",
+    "Snippet",
+    "Text",
+    "Tools",
+    "Trace",
+    "Walk",
+    "read",
+]
+
+
+class RefusedError(UsageError):
+    """The request is one that the studio does not work on."""
+
+
+class _Request(msgspec.Struct, forbid_unknown_fields=True):
+    pass
+
+
+class Nothing(_Request):
+    """A question without anything to it."""
+
+
+class Named(_Request):
+    """Something that has a name."""
+
+    name: str
+
+
+class File(_Request):
+    """One of the files that the studio was opened on."""
+
+    number: int
+
+
+class Save(_Request):
+    """A new text for such a file; `before` is the one that was edited."""
+
+    number: int
+    text: str
+    before: str
+
+
+class Text(_Request):
+    """A contract to look at; `everything` asks for all states of a large machine."""
+
+    text: str
+    everything: bool = False
+
+
+class Trace(_Request):
+    """Recorded events, as words or as JSON lines."""
+
+    text: str
+
+
+class Tools(_Request):
+    """A file that tells which tools there are."""
+
+    text: str
+
+
+class Next(_Request):
+    """Something that is to be tried: a move with the answers to its questions, or an event as somebody typed it."""
+
+    move: str | None = None
+    answers: list[str] = []
+    text: str | None = None
+
+
+class Walk(_Request):
+    """A session: the contract, and the events so far, each a line as `accord replay` reads it."""
+
+    text: str
+    events: list[str] = []
+    protocol: str | None = None
+    mode: Literal["halt", "refuse"] = "refuse"
+    at: int | float | None = None
+    next: Next | None = None
+    everything: bool = False
+
+
+class Complete(_Request):
+    """A text, the place of the caret as a browser counts it, and labels that could be meant."""
+
+    text: str
+    at: int
+    palette: list[str] = []
+
+
+class Edit(_Request):
+    """One change of a text, by form: see `accord.studio.editing`."""
+
+    text: str
+    change: Literal["before", "after", "beside", "loop", "rename", "remove", "begin", "rule"]
+    step: int = 0
+    """Which step of the text it is about, counted from 0 in the order of the text."""
+    what: str = ""
+    """The step, the branch, the name or the rule that is put there."""
+
+
+class Snippet(_Request):
+    """Python code around a contract."""
+
+    text: str
+    kind: str
+
+
+_T = TypeVar("_T")
+
+
+def read(body: bytes, kind: type[_T]) -> _T:
+    """The request in a body. Raises `RefusedError` that says what does not fit."""
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        raise RefusedError(f"the request cannot be read: {str(error) or 'it is nested too deep'}") from None

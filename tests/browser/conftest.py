@@ -1,0 +1,110 @@
+"""A studio that serves, and one Chromium for all tests of its page."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import socket
+import threading
+from pathlib import Path
+
+import pytest
+import uvicorn
+from playwright.sync_api import sync_playwright
+
+from accord.studio.app import Studio, create_app
+from accord.studio.bounds import DEFAULT_BOUNDS
+from accord.studio.files import Files
+from accord.studio.gate import Gate
+
+ROOT = Path(__file__).parents[2]
+TOKEN = "a-token-for-browsers"  # noqa: S105 - for tests
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+class Served:
+    """An address, and the folder whose contracts the studio was opened on."""
+
+    def __init__(self, studio: Studio, folder: Path) -> None:
+        self.studio = studio
+        self.folder = folder
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        port = self.listener.getsockname()[1]
+        self.base = f"http://127.0.0.1:{port}"
+        gate = Gate(TOKEN, frozenset({f"127.0.0.1:{port}"}))
+        config = uvicorn.Config(create_app(studio, gate), log_level="error", access_log=False, ws="none")
+        self.server = uvicorn.Server(config)
+        self.thread = threading.Thread(target=self.server.run, args=([self.listener],))
+        self.thread.start()
+
+    def close(self) -> None:
+        self.server.should_exit = True
+        self.thread.join()
+        self.listener.close()
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("contracts")
+    for path in sorted((ROOT / "examples").rglob("*.accord")):
+        (folder / path.name).write_text(path.read_text())
+    (folder / "large.accord").write_text("protocol Large = " + ".".join(f"!s{n}" for n in range(1000)) + ".end\n")
+    paths = tuple(sorted(folder.glob("*.accord")))
+    studio = Studio(Files(paths, DEFAULT_BOUNDS.limits, writable=True), DEFAULT_BOUNDS)
+    server = Served(studio, folder)
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    if CHROMIUM is None:
+        pytest.skip("NOT TESTED: the studio's page, because there is no Chromium (`apt install chromium`)")
+    with sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(chromium, served):
+    """A page that has the token; whatever it complains about in its console fails the test."""
+    context = chromium.new_context(
+        viewport={"width": 1400, "height": 900}, accept_downloads=True, reduced_motion="reduce"
+    )
+    context.set_default_timeout(15_000)
+    opened = context.new_page()
+    complaints: list[str] = []
+    # That a request was refused stands in the console whatever the page makes of it.
+    refused = re.compile(r"Failed to load resource: .* status of 4\d\d")
+
+    def complain(message):
+        if message.type in {"error", "warning"} and not refused.match(message.text):
+            complaints.append(message.text)
+
+    opened.on("console", complain)
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    opened.goto(f"{served.base}/#token={TOKEN}")
+    opened.wait_for_selector(".moves h2")
+    yield opened
+    context.close()
+    assert complaints == []
+
+
+@pytest.fixture(scope="session")
+def axe():
+    """The script that looks for what is not accessible."""
+    source = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
+    if not source.exists():
+        pytest.skip("NOT TESTED: accessibility, because axe-core is not installed (`npm ci` in `web`)")
+    return source.read_text()
+
+
+def serious(page, axe) -> list[str]:
+    """What axe finds that is serious or worse."""
+    page.evaluate(axe)
+    found = page.evaluate(
+        "async () => (await axe.run()).violations.map(v => [v.impact, v.id, v.nodes.map(n => n.html)])"
+    )
+    return [json.dumps(one) for one in found if one[0] in {"serious", "critical"}]

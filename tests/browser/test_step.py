@@ -1,0 +1,233 @@
+"""Stepping through contracts on the page."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import serious
+
+
+def open_template(page, served, name, part="step"):
+    page.goto(f"{served.base}/#{part}&template={name}")
+    expect(page.get_by_label("Contract")).to_have_value(f"template {name}")
+
+
+def verdicts(page):
+    return page.locator("ol.turns > li").evaluate_all("rows => rows.map(row => row.className)")
+
+
+def act(page, word):
+    page.locator(".actions.allowed button", has_text=re.compile(rf"^{re.escape(word)}$")).click()
+
+
+def test_a_template_is_walked_to_its_end(page, served):
+    open_template(page, served, "booking")
+    for word in ("!search", "?results", "!present", "?accepted", "!book", "?confirmation"):
+        act(page, word)
+        page.locator("ol.turns > li code", has_text=word).last.wait_for()
+    assert verdicts(page) == ["ok"] * 6
+    page.locator(".status.complete").wait_for()
+    assert page.locator("h2", has_text="When to use it").count() == 0
+    assert page.locator(".about h3", has_text="When to use it").count() == 1
+
+
+def test_a_wrong_one_is_explained_undone_and_reset(page, served):
+    open_template(page, served, "booking")
+    act(page, "!search")
+    page.locator("summary", has_text="Not allowed now").click()
+    page.locator(".actions.others button", has_text="!book").click()
+    page.locator(".verdict.violation").wait_for()
+    why = page.locator(".verdict .why").inner_text()
+    assert "To make it legal, first wait for ?results, then send !present" in why
+    assert verdicts(page) == ["ok", "violation"]
+    assert "refused" in page.locator("#said").inner_text()
+    page.get_by_role("button", name="undo").click()
+    expect(page.locator("ol.turns > li")).to_have_count(1)
+    page.get_by_role("button", name="reset").click()
+    page.locator("text=Nothing has happened yet").wait_for()
+
+
+def test_fields_people_and_rules(page, served):
+    open_template(page, served, "payment")
+    act(page, "!ask_quote")
+    act(page, "?quote(total as price, currency as unit)")
+    page.get_by_role("textbox", name="total").fill("250")
+    page.get_by_role("textbox", name="currency").fill("EUR")
+    page.get_by_role("button", name="do it").click()
+    page.locator("dd", has_text="250").wait_for()
+    act(page, "!pay(amount <= price, currency == unit)")
+    page.get_by_role("textbox", name="amount").fill("250")
+    page.get_by_role("textbox", name="currency").fill("EUR")
+    page.get_by_role("button", name="do it").click()
+    assert (
+        "since the last one, Approval by human has not happened" in page.locator(".verdict.violation .why").inner_text()
+    )
+    act(page, "!ask_approval")
+    act(page, "?Approval by human")
+    page.get_by_role("textbox", name="By whom").fill("ana")
+    page.get_by_role("button", name="do it").click()
+    page.locator("ol.turns code", has_text="?Approval by ana").wait_for()
+    assert page.locator(".rules li").count() == 2
+
+
+def test_time_is_asked_and_let_pass(page, served):
+    open_template(page, served, "escalate-in-time")
+    act(page, "?request")
+    page.get_by_role("textbox", name="request_id").fill("7")
+    page.get_by_role("textbox", name="When").fill("0")
+    page.get_by_role("button", name="do it").click()
+    page.locator(".clock", has_text="next due").wait_for()
+    page.get_by_role("button", name="let time pass").click()
+    page.get_by_role("textbox", name="When").fill("+20m")
+    page.get_by_role("button", name="do it").click()
+    page.locator(".verdict.violation").wait_for()
+    assert "the owner is asked at once" in page.locator(".verdict.violation").inner_text()
+
+
+def test_a_trace_is_replayed_pasted_and_dropped(page, served):
+    open_template(page, served, "retry")
+    page.locator("summary", has_text="Replay a trace").click()
+    page.get_by_role("button", name="the bad run").click()
+    page.locator("ol.turns > li.violation").wait_for()
+    assert verdicts(page) == ["ok", "ok", "violation"]
+    page.locator("details textarea").fill("!call_service ?success !report_success end")
+    page.get_by_role("button", name="replay", exact=True).click()
+    page.locator(".status.complete").wait_for()
+    page.evaluate(
+        """() => {
+            const data = new DataTransfer();
+            data.items.add(new File(['{"send": "call_service"}\\n?failure\\n'], "trace.jsonl"));
+            document.querySelector("main").dispatchEvent(new DragEvent("drop", {dataTransfer: data, cancelable: true}));
+        }"""
+    )
+    expect(page.locator("ol.turns > li")).to_have_count(2)
+    page.get_by_role("button", name="back to here: !call_service").click()
+    expect(page.locator("ol.turns > li")).to_have_count(1)
+    page.locator("details textarea").fill("nonsense")
+    page.get_by_role("button", name="replay", exact=True).click()
+    assert "line 1" in page.get_by_role("alert").inner_text()
+
+
+def test_the_picture_is_clicked(page, served):
+    """Words in the picture do what buttons do."""
+    open_template(page, served, "booking")
+    box = page.locator(".canvas").bounding_box()
+    page.get_by_text("The machine as a table").click()
+    assert page.locator("tr.here th").inner_text() == "0 (here)"
+    # The words stand between states; a scan over the middle of the drawing meets the one that may happen.
+    for share in range(5, 96, 3):
+        page.mouse.click(box["x"] + box["width"] * 0.5, box["y"] + box["height"] * share / 100)
+        if page.locator("ol.turns > li").count():
+            break
+    page.locator("ol.turns > li").first.wait_for()
+
+
+def test_typing_any_event_and_halting(page, served):
+    open_template(page, served, "booking")
+    page.get_by_label("Try any event").fill("!book")
+    page.get_by_label("Try any event").press("Enter")
+    page.locator("ol.turns > li.violation").wait_for()
+    page.get_by_label("After a violation").select_option("halt")
+    page.locator(".status.violated").wait_for()
+    assert "the session is over" in page.locator(".moves").inner_text()
+
+
+def test_hostile_text_stays_text(page, served):
+    page.goto(f"{served.base}/#build")
+    label = '<img src=x onerror="document.title=1">'
+    page.locator("textarea.code").fill(
+        "protocol P = !"
+        + repr(label).replace("'", '"').replace('"document.title=1"', '\\"document.title=1\\"')
+        + ".end"
+    )
+    page.locator("text=The contract is fine").wait_for()
+    page.goto(f"{served.base}/#step")
+    page.locator(".actions.allowed button").wait_for()
+    assert "<img" in page.locator(".actions.allowed button").inner_text()
+    page.locator(".actions.allowed button").click()
+    page.locator("ol.turns > li.ok").wait_for()
+    assert page.locator("main img").count() == 0
+    assert page.title() != "1"
+
+
+def test_a_large_machine_is_collapsed_and_drawn_at_once(page, served, health):
+    number = next(n for n, path in enumerate(served.studio.files.paths) if path.name == "large.accord")
+    page.get_by_label("Contract").select_option(f"file {number}")
+    page.locator("text=80 of 1001 states are drawn").wait_for()
+    drawn = page.evaluate("performance.getEntriesByName('drawn').map(entry => Math.round(entry.duration)).at(-1)")
+    act(page, "!s0")
+    page.locator("ol.turns > li.ok").wait_for()
+    health(f"studio: 80 of 1,001 states laid out and drawn in {drawn} ms")
+    assert page.get_by_role("button", name="show all 1001 states").count() == 1
+
+
+def test_keyboard_alone(page, served):
+    """Choose a template, take steps, try a wrong one, undo: nothing but keys."""
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.tagName") == "SELECT"
+    page.keyboard.type("Payment")
+    expect(page.get_by_label("Contract")).to_have_value("template payment")
+    page.locator(".actions.allowed button", has_text="!ask_quote").wait_for()
+
+    def tab_to(selector, text=""):
+        for _ in range(60):
+            if page.evaluate("([s, t]) => document.activeElement.matches(s) && document.activeElement.textContent.includes(t)", [selector, text]):  # fmt: skip # noqa: E501
+                return
+            page.keyboard.press("Tab")
+        pytest.fail(f"{selector} {text} cannot be reached by keyboard")
+
+    tab_to(".actions.allowed button", "!ask_quote")
+    page.keyboard.press("Enter")
+    page.locator(".actions.allowed button", has_text="?quote").wait_for()
+    expect(page.locator(":focus")).to_contain_text("?quote")
+    page.keyboard.press("Enter")
+    expect(page.locator("input:focus")).to_have_count(1)
+    page.keyboard.type("80")
+    page.keyboard.press("Tab")
+    page.keyboard.type("EUR")
+    page.keyboard.press("Enter")
+    page.locator("ol.turns > li", has_text="?quote").wait_for()
+    tab_to("summary", "Not allowed now")
+    page.keyboard.press("Enter")
+    tab_to(".actions.others button", "!ask_quote")
+    page.keyboard.press("Enter")
+    page.locator("ol.turns > li.violation").wait_for()
+    tab_to(".log button", "undo")
+    page.keyboard.press("Enter")
+    expect(page.locator("ol.turns > li")).to_have_count(2)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_nothing_serious_is_inaccessible(page, served, axe, theme):
+    page.get_by_label("Theme").select_option(theme)
+    open_template(page, served, "payment")
+    page.locator("summary", has_text="Replay a trace").click()
+    page.get_by_role("button", name="the bad run").click()
+    page.locator("ol.turns > li.violation").wait_for()
+    act(page, "!pay(amount <= price, currency == unit)")
+    page.locator("form.asking").wait_for()
+    assert serious(page, axe) == []
+
+
+@pytest.mark.parametrize("width", [360, 800, 2200])
+def test_every_width_fits(page, served, width):
+    page.set_viewport_size({"width": width, "height": 800})
+    open_template(page, served, "refund")
+    page.locator(".canvas canvas").first.wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_without_the_token_nothing_is_shown(chromium, served):
+    context = chromium.new_context()
+    stranger = context.new_page()
+    stranger.goto(served.base)
+    alert = stranger.get_by_role("alert")
+    alert.wait_for()
+    assert "open the address that the studio printed" in alert.inner_text()
+    context.close()

@@ -1,0 +1,43 @@
+"""Random blocks of events."""
+
+from __future__ import annotations
+
+from accord.language.clauses import Guard, Value
+from accord.language.events import EventLine, Events, Named, Says
+
+NAMES = ["a", "b", "c", "cafe\u0301", "caf\u00e9", "in", "where", "rule", "events", "ignore", "2 b"]
+LABELS = ["A", "B", "C", "Unrecognized", "ignore", "odd one", "when", "otherwise"]
+TEXTS = ["", "yes", "no", "Yes, sure", "12", "a\nb", "{}", '{"x": 1}', "\u00e9"]
+PATTERNS = ["yes", "(?i)yes", r"^\d+$", r"\bsure\b", "", "^$", "x"]
+VALUES = [1, 1.0, True, "yes", None, [1], "12"]
+OPERATORS = ["==", "!=", "<", "<=", ">", ">="]
+PATHS = [("x",), ("y", "z"), ("text",), ("call", "x"), ("call_id",)]
+
+
+def random_guard(rng):
+    path = rng.choice(PATHS)
+    if rng.random() < 0.2:
+        return Guard(path, "matches", Value(rng.choice(PATTERNS)))
+    if rng.random() < 0.2:
+        values = tuple(value for value in rng.sample(VALUES, 2) if not isinstance(value, list))
+        return Guard(path, rng.choice(["in", "not in"]), Value(values))
+    value = rng.choice(VALUES)
+    return Guard(path, rng.choice(OPERATORS), Value(tuple(value) if isinstance(value, list) else value))
+
+
+def random_line(rng):
+    label = None if rng.random() < 0.15 else rng.choice(LABELS)
+    if rng.random() < 0.08:
+        return EventLine(label, None)
+    guards = tuple(random_guard(rng) for _ in range(rng.choice([0, 0, 1, 2])))
+    if rng.random() < 0.4:
+        is_pattern = rng.random() < 0.5
+        said = rng.choice(PATTERNS if is_pattern else TEXTS)
+        return EventLine(label, Says(rng.choice(["user", "agent"]), said, is_pattern), guards)
+    kind = rng.choice(["call", "user call", "result", "error", "event"])
+    names = tuple(rng.sample([name for name in NAMES if name != "cafe\u0301"], rng.choice([1, 1, 2, 3])))
+    return EventLine(label, Named(kind, names), guards)
+
+
+def random_events(rng):
+    return Events(tuple(random_line(rng) for _ in range(rng.randint(1, 7))))

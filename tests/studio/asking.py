@@ -1,0 +1,76 @@
+"""The studio's application, asked inside this process: no server, but every byte as the page sends it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import anyio
+
+from accord.studio.app import Studio, create_app
+from accord.studio.bounds import DEFAULT_BOUNDS, Bounds
+from accord.studio.files import Files
+from accord.studio.gate import Gate
+
+TOKEN = "a-token-for-tests"  # noqa: S105 - for tests
+HOST = "127.0.0.1:8722"
+GOOD = {
+    "host": HOST,
+    "origin": f"http://{HOST}",
+    "content-type": "application/json",
+    "authorization": f"Bearer {TOKEN}",
+    "sec-fetch-site": "same-origin",
+}
+
+
+@dataclass
+class Answer:
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self):
+        return json.loads(self.body)
+
+
+class Asker:
+    """Asks an application by the protocol that servers speak with it."""
+
+    def __init__(self, bounds: Bounds = DEFAULT_BOUNDS, paths=(), *, writable: bool = False) -> None:
+        files = Files(tuple(paths), bounds.limits, writable=writable)
+        self.studio = Studio(files, bounds)
+
+    def request(self, method: str, path: str, body: bytes = b"", headers=GOOD) -> Answer:
+        sent: list[dict] = []
+        raw = headers.items() if isinstance(headers, dict) else headers
+        scope = {
+            "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method, "scheme": "http",
+            "path": path, "raw_path": path.encode(), "query_string": b"", "root_path": "", "client": ("127.0.0.1", 5),
+            "server": ("127.0.0.1", 8722),
+            "headers": [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in raw],
+        }  # fmt: skip
+
+        async def receive():
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        async def send(message):
+            sent.append(message)
+
+        async def run():
+            # A new application each time: what it waits on belongs to one event loop.
+            await create_app(self.studio, Gate(TOKEN, frozenset({HOST, "localhost:8722"})))(scope, receive, send)
+
+        anyio.run(run)
+        start = sent[0]
+        found = {name.decode(): value.decode() for name, value in start["headers"]}
+        return Answer(start["status"], found, b"".join(message.get("body", b"") for message in sent[1:]))
+
+    def post(self, name: str, /, **request) -> Answer:
+        return self.request("POST", f"/api/{name}", json.dumps(request).encode())
+
+    def ask(self, name: str, /, **request):
+        """The answer to a request that must succeed."""
+        answer = self.post(name, **request)
+        assert answer.status == 200, answer.body
+        return answer.json

@@ -1,0 +1,25 @@
+"""The labeller beyond what the specification pins."""
+
+from __future__ import annotations
+
+import pytest
+
+from accord.machine.contract import compile_contract
+
+RULE = '\nrule "r" { at most 1 A }'
+
+
+@pytest.mark.parametrize(
+    ("contract", "reads"),
+    [
+        ("!a.end", False),
+        ("events { A when call a where x == 1 }" + RULE, False),
+        ('events { A when user says "x" where text != "" }' + RULE, False),
+        ("events { A when result of a }" + RULE, False),
+        ("events { A when result of a where x == 1 }" + RULE, True),
+        ("events { A when error of a where call.x == 1 }" + RULE, True),
+        ("events { A otherwise }" + RULE, False),
+    ],
+)
+def test_what_a_label_can_depend_on(contract, reads):
+    assert compile_contract(contract).labeller.reads_outputs == reads

@@ -1,0 +1,184 @@
+// The studio's interface. Everything that is decided comes from here; the page only shows it.
+
+export interface Question {
+  kind: "field" | "person" | "time";
+  name: string;
+  hint: string;
+}
+
+export interface Move {
+  word: string;
+  text: string;
+  kind: "send" | "receive" | "gate";
+  questions: Question[];
+}
+
+export interface GraphNode {
+  id: number;
+  kind: "state" | "fork";
+  stop: "end" | "pause" | null;
+  first: boolean;
+  cut: number;
+}
+
+export interface GraphEdge {
+  from: number;
+  to: number;
+  kind: "send" | "receive" | "gate" | "late" | "part" | "join";
+  text: string;
+  word?: string;
+}
+
+export interface Graph {
+  title: string;
+  each: string | null;
+  states: number;
+  hidden: number;
+  nodes: GraphNode[];
+  edges: GraphEdge[];
+  registers: string[];
+}
+
+export interface Finding {
+  code: string;
+  severity: "error" | "warning";
+  message: string;
+  line: number;
+  column: number;
+  span: [number, number];
+  text: string;
+}
+
+export interface SequenceRow {
+  row: "message" | "note" | "open" | "divide" | "close" | "more";
+  depth: number;
+  from?: string;
+  to?: string;
+  text?: string;
+}
+
+export interface Protocol {
+  name: string | null;
+  kind: "local" | "rules" | "roles";
+  timed: boolean;
+  graph?: Graph | null;
+  roles?: string[];
+  graphs?: Record<string, Graph>;
+  sequence?: SequenceRow[];
+}
+
+export interface Step {
+  number: number;
+  word: string;
+  span: [number, number];
+  line: number;
+  column: number;
+}
+
+export interface Described {
+  ok: boolean;
+  findings: Finding[];
+  labels: string[];
+  steps: Step[];
+  protocols: Protocol[];
+  rules: { name: string; text: string }[];
+}
+
+export type EventLine = Record<string, unknown>;
+
+export interface Turn {
+  event: string;
+  verdict: "ok" | "violation" | "blocked" | "unrecognized" | "misuse";
+  explanation: string;
+  position: number;
+  text: string;
+  states: number[];
+  clause?: string;
+  role?: string | null;
+}
+
+export interface Now {
+  status: string;
+  over: boolean;
+  states: number[];
+  graph: Graph | null;
+  moves: Move[];
+  others: Move[];
+  anything: boolean;
+  sliced: boolean;
+  may_end: boolean;
+  timed: boolean;
+  asks_time: Question[];
+  clock: string;
+  outcome: string;
+  registers: { name: string; value: string | null }[];
+  registers_of: string | null;
+  instances: { key: string; text: string }[];
+  rules: { name: string; text: string; seen: string[]; owed: boolean }[];
+}
+
+export interface Walked {
+  problem: string;
+  turns: Turn[];
+  events: EventLine[];
+  now: Now;
+}
+
+export interface Template {
+  name: string;
+  title: string;
+  text: string;
+  page: string;
+  good: string;
+  bad: string;
+}
+
+export interface Tool {
+  name: string;
+  about: string;
+  fields: string[];
+}
+
+export interface About {
+  version: string;
+  templates: { name: string; title: string; summary: string }[];
+  files: { number: number; name: string }[];
+  writable: boolean;
+  snippets: { kind: string; title: string }[];
+}
+
+/** The studio did not do what it was asked; `text` has findings, where there are any. */
+export class Refusal extends Error {
+  constructor(
+    message: string,
+    readonly text = "",
+  ) {
+    super(message);
+  }
+}
+
+const KEY = "accord-studio-token";
+
+/** The token stands behind `#` in the address that the studio printed; it is kept for links that are opened later. */
+export function takeToken(parameters: URLSearchParams): void {
+  const token = parameters.get("token");
+  if (token) localStorage.setItem(KEY, token);
+}
+
+export async function ask<T>(name: string, request: object = {}): Promise<T> {
+  let response: Response;
+  try {
+    response = await fetch(`/api/${name}`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", Authorization: `Bearer ${localStorage.getItem(KEY) ?? ""}` },
+      body: JSON.stringify(request),
+      credentials: "omit",
+      cache: "no-store",
+    });
+  } catch {
+    throw new Refusal("the studio does not answer; was it ended? `accord studio` starts it again");
+  }
+  const answer = (await response.json()) as { error?: string; text?: string };
+  if (!response.ok) throw new Refusal(answer.error ?? "the studio refused the request", answer.text);
+  return answer as T;
+}

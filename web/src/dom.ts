@@ -1,0 +1,97 @@
+// Elements of the page. Text only ever becomes text: nothing here reads markup, so nothing that a contract, a payload or
+// a trace holds can become an element, an attribute or a script.
+
+export type Child = Node | string | null | undefined | false;
+
+type Listeners = { [K in keyof HTMLElementEventMap as `on${K}`]?: (event: HTMLElementEventMap[K]) => void };
+
+export type Props = Listeners & {
+  class?: string;
+  id?: string;
+  text?: string;
+  attributes?: Record<string, string | boolean | undefined>;
+};
+
+export function h<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  props: Props = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
+  const element = document.createElement(tag);
+  const { class: name, id, text, attributes, ...listeners } = props;
+  if (name) element.className = name;
+  if (id) element.id = id;
+  if (text !== undefined) element.textContent = text;
+  for (const [key, value] of Object.entries(attributes ?? {})) {
+    if (value === true) element.setAttribute(key, "");
+    else if (value !== undefined && value !== false) element.setAttribute(key, value);
+  }
+  for (const [key, listener] of Object.entries(listeners)) {
+    element.addEventListener(key.slice(2), listener as EventListener);
+  }
+  element.append(...kept(children));
+  return element;
+}
+
+export function kept(children: Child[]): (Node | string)[] {
+  return children.filter((child): child is Node | string => child !== null && child !== undefined && child !== false);
+}
+
+export function fill(element: Element, ...children: Child[]): void {
+  element.replaceChildren(...kept(children));
+}
+
+export function byId(id: string): HTMLElement {
+  const found = document.getElementById(id);
+  if (!found) throw new Error(`the page has no #${id}`);
+  return found;
+}
+
+/** Told to whoever listens to the page instead of looking at it. */
+export function say(sentence: string): void {
+  byId("said").textContent = sentence;
+}
+
+let last = 0;
+
+export function freshId(prefix: string): string {
+  last += 1;
+  return `${prefix}-${last}`;
+}
+
+export function button(text: string, onclick: () => void, props: Props = {}): HTMLButtonElement {
+  const { attributes, ...rest } = props;
+  return h("button", { ...rest, onclick, text, attributes: { type: "button", ...attributes } });
+}
+
+/** A control with its label and, below it, what there is to know about it. */
+export function labelled(label: string, control: HTMLElement, hint = ""): HTMLElement {
+  control.id ||= freshId("field");
+  const about = hint ? h("p", { class: "hint", text: hint, id: `${control.id}-hint` }) : null;
+  if (about) control.setAttribute("aria-describedby", about.id);
+  return h("div", { class: "field" }, h("label", { text: label, attributes: { for: control.id } }), control, about);
+}
+
+export function select(options: [value: string, text: string][], chosen: string, onchange: (value: string) => void) {
+  const control = h("select", { onchange: () => onchange(control.value) });
+  for (const [value, text] of options) control.append(h("option", { text, attributes: { value } }));
+  control.value = chosen;
+  return control;
+}
+
+export async function copy(text: string, what: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+    say(`${what} is on the clipboard`);
+  } catch {
+    say(`${what} could not be copied; select it by hand`);
+  }
+}
+
+export function download(name: string, content: Blob | string, kind = "text/plain"): void {
+  const blob = typeof content === "string" ? new Blob([content], { type: kind }) : content;
+  const address = URL.createObjectURL(blob);
+  const link = h("a", { attributes: { href: address, download: name } });
+  link.click();
+  URL.revokeObjectURL(address);
+}
