@@ -18,13 +18,13 @@ from accord.agents.runtime.activity import Activity, Pause
 from accord.agents.runtime.letters import Begun, Letter
 from tests.crews import REQUEST_RESPONSE, Request, Response
 
-PATIENCE = 60
+PATIENCE = 300
 WORKER = Path(__file__).with_name("agent_worker.py")
 ROOT = Path(__file__).parents[2]
 PART = Part("sha256:x", "P", "B")
 
 
-def letter(number, *, conversation="c1", opens=False, gone=False):
+def letter(number, *, conversation="c1", opens=False, gone=""):
     return Letter(
         conversation=conversation, contract="sha256:x", protocol="P", sender="A", receiver="B", label="M",
         payload={"n": number}, cast={"A": "a", "B": "b"}, opens=opens, gone=gone,
@@ -100,7 +100,7 @@ def test_a_lane_is_bounded_and_others_are_not_held_up(ground):
             third = asyncio.create_task(transport.post("b", letter(2), pause_of(transport)))
             await transport.post("b", letter(3, conversation="c2"), pause_of(transport))
             await transport.post("b", letter(4, opens=True), pause_of(transport))
-            await transport.post("b", letter(5, gone=True), pause_of(transport))
+            await transport.post("b", letter(5, gone="crashed"), pause_of(transport))
             taken = [await transport.take("b") for _ in range(5)]
             assert [delivery.letter.payload["n"] for delivery in taken] == [0, 1, 3, 4, 5]
             assert not third.done()
@@ -181,7 +181,11 @@ def test_a_life_that_has_lost_its_mailbox_can_do_no_harm(redis_server):
             delivery = await old.take("fenced")
             await new.open("fenced", [PART], 10)
             begun = Begun(conversation="c1", part=PART, cast={})
-            for act in (old.settle("fenced", [delivery.number]), old.begin("fenced", begun), old.end("fenced", begun, [])):
+            for act in (
+                old.settle("fenced", [delivery.number]),
+                old.begin("fenced", begun),
+                old.end("fenced", begun, []),
+            ):
                 with pytest.raises(StoreError, match="the mailbox of agent `fenced` belongs to another process now"):
                     await act
             assert (await new.take("fenced")).letter == letter(0)
@@ -279,5 +283,3 @@ def test_two_processes_and_one_of_them_is_killed_again_and_again(redis_server):
     assert len(results) == 3 * REQUESTS
     assert all(result in {name, "told"} for name, result in results.items())
     assert sum(result == name for name, result in results.items()) >= 3 * REQUESTS - len(plan)
-    client = redis.Redis.from_url(redis_server.url)
-    assert client.xlen("accord:agents:{Server}:box") <= 2, "nothing but what came after the last answer"

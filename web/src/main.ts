@@ -6,6 +6,8 @@ import { ask, Refusal, takeToken, type About } from "./api";
 import { build } from "./build";
 import { button, byId, fill, h, say, select } from "./dom";
 import { unpack } from "./link";
+import { reviews } from "./reviews";
+import { runs } from "./runs";
 import { open } from "./state";
 import { openFile, openTemplate, step } from "./step";
 
@@ -18,6 +20,8 @@ export interface Page {
 const PAGES: Page[] = [
   { name: "step", title: "Step", show: step },
   { name: "build", title: "Build", show: build },
+  { name: "runs", title: "Runs", show: runs },
+  { name: "reviews", title: "Reviews", show: reviews },
 ];
 
 const THEMES: [string, string][] = [
@@ -85,6 +89,7 @@ async function show(): Promise<void> {
     }
     const main = byId("main");
     main.className = shown.name;
+    main.ondrop = main.ondragover = null;
     await shown.show(main, about);
   } catch (error) {
     complain(error);

@@ -19,7 +19,7 @@ from accord.agents.runtime.activity import Pause
 from accord.agents.runtime.addressing import Addressee, address
 from accord.agents.runtime.letters import Letter
 from accord.errors import UsageError, ViolationError
-from accord.monitor import Monitor, Ok, Violation
+from accord.monitor import Ok, Violation
 
 if TYPE_CHECKING:
     from accord.agents.following import Following
@@ -152,10 +152,12 @@ class Strand:
 
     async def _send(self, conversation: Conversation, role: str, label: str, payload: dict[str, Any]) -> None:
         life, following = self.life, conversation.following
-        if conversation.over:
-            raise UsageError(f"the conversation {conversation.id} of `{following.protocol}` is over")
+        if conversation.over and conversation.lost is not None:
+            raise await life.bereaved(conversation)
         async with conversation.sending:
             wrong = following.payload_problem(label, payload)
+            if conversation.over:
+                wrong = f"protocol `{following.protocol}` is over for `{following.role}` in this conversation"
             if wrong is not None:
                 refused = conversation.refuse("!", label, payload, role, wrong)
                 raise _violation(following, refused, following.role)
@@ -178,6 +180,9 @@ class Strand:
             await life.save()
             await life.post(conversation, letter)
             await life.settle(handled)
+            if conversation.finished:
+                # Its part is done, whatever becomes of the handler: if it crashes now, nobody else is concerned.
+                await life.finish(conversation)
 
     async def _place(
         self, label: str, payload: dict[str, Any], addressee: Addressee, protocol: str | None
@@ -226,21 +231,18 @@ class Strand:
             verdict = conversation.session.send(label, payload, role)
             return _violation(conversation.following, verdict, conversation.following.role)
         following = next((f for f in roles if label in f.sends), roles[0])
-        verdict = Monitor(following.own, mode="refuse").send(label, payload, addressee.role)
+        verdict = self.life.outside(following).send(label, payload, addressee.role)
         return _violation(following, verdict, following.role)
 
     async def _check_hope(self, mine: list[Conversation], wanted: dict[str, type], protocol: str | None) -> None:
         """Raise if none of these messages can come any more."""
         alive = [conversation for conversation in mine if not conversation.over]
-        if any(c.can_come(wanted) and c.waits_in_vain_for is None for c in alive):
+        if any(c.can_come(wanted) and not c.waits_in_vain for c in alive):
             return
-        for conversation in alive:
-            role = conversation.waits_in_vain_for
-            if role is not None:
-                raise await self.life.bereaved(conversation, role)
         for conversation in mine:
-            if conversation.lost is not None and set(wanted) & set(conversation.following.receives):
-                raise await self.life.bereaved(conversation, conversation.lost)
+            concerned = bool(set(wanted) & set(conversation.following.receives))
+            if concerned and conversation.lost is not None and (conversation.over or conversation.waits_in_vain):
+                raise await self.life.bereaved(conversation)
         labels = " or ".join(f"`{label}`" for label in wanted)
         if not alive:
             of = "" if protocol is None else f" of `{protocol}`"

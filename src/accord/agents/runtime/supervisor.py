@@ -187,6 +187,11 @@ class Supervisor:
         if self._watching is not None:
             self._watching.cancel()
             await asyncio.wait([self._watching])
+        lives = [child.life for child in self._children.values() if child.life is not None]
+        for life in lives:
+            await life.stop()
+        for life in lives:
+            await life.say_farewell(but=self._children)
         await self._stop(list(self._children.values()))
 
     # -- crashes -------------------------------------------------------------------------------------------------------
@@ -246,7 +251,7 @@ class Supervisor:
                 conversation, child.name, "restarted", {"why": "the agent's life has ended in the middle of it"}
             )
             over.add((conversation.conversation, conversation.part))
-            await tell(self._hub, conversation)
+            await tell(self._hub, conversation, "crashed" if conversation.noticed_by else "lost")
             await self._transport.end(child.name, conversation, ())
         try:
             memory = None if self._store is None else Memory(self._store, child.name, child.declaration)
