@@ -296,7 +296,9 @@ def _read_handler(
         return None
     parameters = method.parameters[1:]
     if len(parameters) != 1 or method.node.args.kwonlyargs:
-        complain(f"handler `{method.name}` takes {len(parameters)} arguments beside `self`", "it takes the message alone")
+        complain(
+            f"handler `{method.name}` takes {len(parameters)} arguments beside `self`", "it takes the message alone"
+        )
         return None
     annotation = explicit if explicit is not None else annotation_of(parameters[0].annotation)
     labels = labels_in(annotation, method.owner.scope, program)

@@ -185,7 +185,9 @@ class _Fit:
     def is_known(self, name: str, meaning: object) -> bool:
         """Whether a name that is not the one that was wanted is certainly something else."""
         if isinstance(meaning, Outside):
-            return meaning.name.startswith(("builtins.", "typing.", "collections.", "datetime.", "decimal.")) or not name
+            return (
+                meaning.name.startswith(("builtins.", "typing.", "collections.", "datetime.", "decimal.")) or not name
+            )
         return True
 
     def without_none(self, read: ast.expr, scope: Scope) -> ast.expr | None:

@@ -66,8 +66,10 @@ class Knowledge:
 
     def awaited(self, expression: ast.expr, world: World) -> Known | None:
         """What comes of waiting: the message that was received, or what a method has returned."""
-        while isinstance(expression, ast.Call) and expression.args and ast.unparse(expression.func).endswith(
-            ("wait_for", "shield")
+        while (
+            isinstance(expression, ast.Call)
+            and expression.args
+            and ast.unparse(expression.func).endswith(("wait_for", "shield"))
         ):
             expression = expression.args[0]
         if own_call(expression, self.method.self_name) == "receive":
@@ -176,4 +178,3 @@ class Knowledge:
 
 def _takes_all(pattern: ast.pattern) -> bool:
     return isinstance(pattern, ast.MatchAs) and (pattern.pattern is None or _takes_all(pattern.pattern))
-

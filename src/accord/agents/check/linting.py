@@ -124,9 +124,7 @@ def lint(files: Files, contracts: Mapping[InFile, Source | str], beside: Iterabl
                 declared.append(compiled)
     findings = list(files.findings)
     scripts = {agent.declared.node: known.scripts(agent) for agent in files.agents}
-    plays = {
-        node: frozenset((script.identity, script.role) for script in mine) for node, mine in scripts.items()
-    }
+    plays = {node: frozenset((script.identity, script.role) for script in mine) for node, mine in scripts.items()}
     parents = {above.node for agent in files.agents for above in agent.above}
     for agent in files.agents:
         if not agent.follows and agent.declared.node in parents:
@@ -259,7 +257,9 @@ class _Judge:
             return []
         return [
             diagnostic(
-                not_analysed(misfit.message) if misfit.not_read else class_misfit(misfit), misfit.scope.module, misfit.node
+                not_analysed(misfit.message) if misfit.not_read else class_misfit(misfit),
+                misfit.scope.module,
+                misfit.node,
             )
             for misfit in misfits(message, record, script.compiled, self.program)
         ]

@@ -128,7 +128,9 @@ class Walker:
     _circular: bool = False
     _grew: bool = False
 
-    def walk(self, method: Method, world: World, *, handles: bool, prefix: tuple[Step, ...]) -> dict[Exit, tuple[Step, ...]]:
+    def walk(
+        self, method: Method, world: World, *, handles: bool, prefix: tuple[Step, ...]
+    ) -> dict[Exit, tuple[Step, ...]]:
         """Every way out of a handler or of `on_start`, with a path to each."""
         self.handles = handles
         while True:
@@ -469,10 +471,11 @@ class _Visit:
         loop = min(loops, key=lambda p: p.node.tree.lineno if isinstance(p.node.tree, ast.stmt) else 0)
         partners = frozenset(partner for p in trapped for partner in self.speaks.get(p, ()))
         worlds = frozenset(p.world.forget() for p in loops)
-        self.walker.traps.append(Trap(self.method, loop.node.tree or self.method.node, worlds, partners, self.path(loop)))
+        self.walker.traps.append(
+            Trap(self.method, loop.node.tree or self.method.node, worlds, partners, self.path(loop))
+        )
 
 
 def _only_for(node: Node) -> tuple[str, ...] | None:
     """What an `except` takes, if the node is the beginning of one."""
     return names_in(node.tree.type) if isinstance(node.tree, ast.ExceptHandler) else None
-

@@ -161,7 +161,7 @@ class Strand:
             if wrong is not None:
                 refused = conversation.refuse("!", label, payload, role, wrong)
                 raise _violation(following, refused, following.role)
-            verdict = conversation.session.send(label, payload, role)
+            verdict = conversation.send(label, payload, role)
             if not isinstance(verdict, Ok):
                 raise _violation(following, verdict, following.role)
             letter = Letter(
