@@ -53,10 +53,8 @@ def test_blame(asker):
 
 
 def test_halting_and_rules(asker):
-    query, busy = (
-        {"sender": "Desk", "receiver": "Airline", "label": "Query"},
-        {"sender": "Airline", "receiver": "Desk", "label": "Busy"},
-    )
+    query = {"sender": "Desk", "receiver": "Airline", "label": "Query"}
+    busy = {"sender": "Airline", "receiver": "Desk", "label": "Busy"}
     tries = [REQUEST, *[query, busy] * 3, query]
     turn = asker.ask("talk", text=TRAVEL, messages=tries)["turns"][-1]
     assert turn["verdict"] == "violation" and "three tries" in turn["explanation"]

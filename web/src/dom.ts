@@ -105,3 +105,8 @@ export function download(name: string, content: Blob | string, kind = "text/plai
   link.click();
   URL.revokeObjectURL(address);
 }
+
+/** Have the page that is shown made anew: another contract is open. */
+export function refresh(): void {
+  document.dispatchEvent(new Event("refresh"));
+}

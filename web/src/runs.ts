@@ -48,7 +48,7 @@ class Bench {
       "section",
       { class: "card bar" },
       h("h2", { class: "hidden", text: "Contract and runs" }),
-      chooser(this.about, () => void runs(this.main, this.about)),
+      chooser(this.about),
       labelled("Recorded runs", file, "of any format that accord reads, or a result of `accord audit --json`; files can be dropped anywhere on the page"),
     );
     fill(this.main, head, this.trouble, h("div", { class: "columns" }, h("div", { class: "left" }, this.sums, this.list), h("div", { class: "middle" }, this.machine, this.one)));

@@ -3,7 +3,7 @@
 import { ask, Refusal, type About, type Described, type EventLine, type Move, type Template, type Turn, type Walked } from "./api";
 import { asking, VERDICTS } from "./asking";
 import { Conversation } from "./crew";
-import { button, copy, fill, h, labelled, say, select } from "./dom";
+import { button, copy, fill, h, labelled, refresh, say, select } from "./dom";
 import { Picture } from "./graph";
 import { inline, markdown } from "./markdown";
 import { open, work } from "./state";
@@ -20,12 +20,12 @@ export async function openFile(number: number): Promise<void> {
 }
 
 /** The list of everything that can be opened. */
-export function chooser(about: About, opened: () => void): HTMLElement {
+export function chooser(about: About): HTMLElement {
   const control = h("select", {
     onchange: () => {
       const [kind, name] = control.value.split(" ", 2) as [string, string];
       const opening = kind === "template" ? openTemplate(name) : openFile(Number(name));
-      void opening.then(opened);
+      void opening.then(refresh);
     },
   });
   if (!work.origin) control.append(h("option", { text: work.text ? "your own text" : "choose …", attributes: { value: "" } }));
@@ -47,8 +47,7 @@ const SIGNS: Record<Move["kind"], string> = { send: "the agent does", receive: "
 export async function step(main: HTMLElement, about: About): Promise<void> {
   if (!work.text) await openTemplate(about.templates.find((one) => one.name === "booking")?.name ?? about.templates[0]!.name);
   const described = await ask<Described>("contract", { text: work.text });
-  const again = () => void step(main, about);
-  const head = h("section", { class: "card bar" }, h("h2", { class: "hidden", text: "Contract" }), chooser(about, again));
+  const head = h("section", { class: "card bar" }, h("h2", { class: "hidden", text: "Contract" }), chooser(about));
   if (!described.ok) {
     const findings = described.findings.map((finding) => h("pre", { class: "finding", text: finding.text }));
     const link = h("p", {}, "It is mended on the page ", h("a", { text: "Build", attributes: { href: "#build" } }), ".");
@@ -60,7 +59,7 @@ export async function step(main: HTMLElement, about: About): Promise<void> {
   work.protocol = names.length > 1 ? chosen.name : null;
   if (names.length > 1) {
     const options = names.map((one): [string, string] => [one.name ?? "", one.name ?? "protocol"]);
-    head.append(labelled("Protocol", select(options, chosen.name ?? "", (name) => { work.protocol = name; work.events = []; work.messages = []; again(); })));
+    head.append(labelled("Protocol", select(options, chosen.name ?? "", (name) => { work.protocol = name; work.events = []; work.messages = []; refresh(); })));
   }
   if (chosen.kind === "roles") {
     await new Conversation(head, main, chosen).begin();
