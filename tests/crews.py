@@ -92,7 +92,11 @@ class Recorded:
 
     @property
     def notes(self):
-        return [(entry.what, entry.session.partition("/")[2], entry.detail) for entry in self.entries if hasattr(entry, "what")]
+        return [
+            (entry.what, entry.session.partition("/")[2], entry.detail)
+            for entry in self.entries
+            if hasattr(entry, "what")
+        ]
 
     @property
     def attempts(self):

@@ -12,7 +12,7 @@ from accord import Monitor, Session, Violation
 
 HERE = Path(__file__).parent
 
-REQUEST = {"city": "Rome", "day": "Monday"}
+REQUEST: dict[str, object] = {"city": "Rome", "day": "Monday"}
 OFFER = {"flight": "AZ1", "price": 120, "class": "economy"}
 CONVERSATION: list[tuple[str, str, str, dict[str, object] | None]] = [
     ("Traveller", "Agent", "Request", REQUEST),

@@ -31,6 +31,8 @@ class Limits:
     """Errors reported for one text before the compiler stops looking."""
     states: int = 1_000_000
     """States of one compiled protocol."""
+    exchanges: int = 20_000
+    """Steps of one protocol between roles, with what `do` does written out."""
     configurations: int = 10_000
     """Possibilities a session may follow at the same time where interleaved parts share labels."""
     remembered_standings: int = 50_000

@@ -151,7 +151,8 @@ def test_damaged_results_are_worked_out_again(audited, folder, tmp_path):
     whole = audited([folder], cache=cache)
     for number, path in enumerate(sorted(cache.glob("??/*.jsonl"))):
         data = path.read_bytes()
-        path.write_bytes([data[: len(data) // 2], b"", b"{}\n"][number])
+        flipped = data.replace(b'"status":"cvv"', b'"status":"ccv"') if b'"cvv"' in data else data[:-40] + data[-39:]
+        path.write_bytes([data[: len(data) // 2], b"", flipped][number])
     again = audited([folder], cache=cache)
     assert again.run_info["files_from_cache"] == 0
     assert summary(again) == summary(whole)

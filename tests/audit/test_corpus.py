@@ -50,6 +50,41 @@ def test_present_before_booking():
     assert found.total() == 60
 
 
+def by_file_and_outcome(contract: Path) -> Counter:
+    with audit(load(contract), [str(CORPUS / "tau1"), str(CORPUS / "tau2")], jobs=1) as found:
+        return Counter((Path(v.file).stem, v.metadata["reward"] == 1, v.status) for v in found.verdicts())
+
+
+def test_the_findings_on_confirmations_are_true():
+    page = (EXAMPLES / "confirm_before_mutate" / "README.md").read_text()
+    loose, strict = (
+        by_file_and_outcome(EXAMPLES / "confirm_before_mutate" / f"{name}.accord") for name in ("loose", "strict")
+    )
+    for file in {file for file, _, _ in strict}:
+        cells = []
+        for fine in (True, False):
+            runs = sum(number for (of, how, _), number in strict.items() if (of, how) == (file, fine))
+            cells.append(f"{runs}: {loose[file, fine, 'violating']} / {strict[file, fine, 'violating']}")
+        assert f"| {file} | {cells[0]} | {cells[1]} |" in page
+
+
+def test_the_findings_on_bookings_are_true():
+    page = (EXAMPLES / "present_before_booking" / "README.md").read_text()
+    contract = EXAMPLES / "present_before_booking" / "booking.accord"
+    found = statuses(contract, CORPUS / "booking", lambda v: v.metadata["model"])
+    for model in {model for model, _ in found}:
+        cells = " | ".join(str(found[model, status]) for status in ("conforming", "violating", "unrecognised"))
+        assert f"| {model} | {cells} |" in page
+
+
+def test_the_findings_on_claims_are_true():
+    page = (EXAMPLES / "claims_of_success" / "README.md").read_text()
+    found = by_file_and_outcome(EXAMPLES / "claims_of_success" / "claims.accord")
+    violating = {key: number for key, number in found.items() if key[2] == "violating"}
+    assert violating == {("gpt-oss-120b-airline", False, "violating"): 1}
+    assert f"On the {found.total()} recorded runs of tau-bench and tau2-bench one run violates it" in page
+
+
 def test_every_file_is_read(health):
     contract = load(EXAMPLES / "claims_of_success" / "claims.accord")
     with audit(contract, [str(CORPUS)], jobs=1) as found:

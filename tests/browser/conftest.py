@@ -59,7 +59,8 @@ def served(tmp_path_factory):
         server.close()
 
 
-@pytest.fixture(scope="session")
+# Not longer than the tests here: while Playwright is started, its thread counts as one with a running event loop.
+@pytest.fixture(scope="package")
 def chromium():
     if CHROMIUM is None:
         pytest.skip("NOT TESTED: the studio's page, because there is no Chromium (`apt install chromium`)")

@@ -38,6 +38,8 @@ PAYMENTS = "../../examples/recorded_payments"
 CONFIRM = "../../examples/confirm_before_mutate"
 BOOKING = "../../examples/booking/booking.accord"
 
+TRAVEL = "../../examples/travel_team/travel.accord"
+
 AT = f"--at {BEGAN + HOUR}"
 
 CASES = {
@@ -53,6 +55,14 @@ CASES = {
     "events_hostile": "events contracts/events.accord runs/hostile.jsonl",
     "events_no_run": f"events {CONFIRM}/loose.accord {CONFIRM}/runs.jsonl --run hsaty",
     "explain": "explain",
+    "explain_e036": "explain E036",
+    "check_roles": "check contracts/quarrel.txt",
+    "project": f"project {TRAVEL} --role Agent",
+    "project_nobody": f"project {TRAVEL} --role Agnet",
+    "show_roles": f"show {TRAVEL}",
+    "show_roles_mermaid": f"show {TRAVEL} --format mermaid",
+    "show_roles_dot": f"show {TRAVEL} --format dot",
+    "show_roles_json": f"show {TRAVEL} --format json",
     "explain_w059": "explain W059",
     "explain_e023": "explain E023",
     "explain_e029": "explain E029",

@@ -12,7 +12,7 @@ from pyarrow import parquet
 
 from accord import Monitor, Unrecognized, UsageError, Violation
 from accord.audit import worker
-from accord.audit.results import Chunk, read_result, verdicts_of
+from accord.audit.results import Chunk, is_whole, read_result, seal, verdicts_of
 from accord.audit.tally import Tally
 from accord.audit.worker import Job
 from accord.machine import compile_document
@@ -95,8 +95,10 @@ def judged(way, job, path, tmp_path):
     stream = io.BytesIO()
     if not way(job, str(path), stream):
         return None
+    seal(stream)
     result = tmp_path / "result"
     result.write_bytes(stream.getvalue())
+    assert is_whole(result)
     verdicts, tally = [], None
     for line in read_result(result):
         if isinstance(line, Chunk):

@@ -22,7 +22,7 @@ from accord.limits import DEFAULT_LIMITS, Limits
 from accord.machine.minimise import minimise
 from accord.machine.standing import Standings
 from accord.machine.tables import Machine, Plain
-from accord.semantics.exchanges import agrees, begin, exchanges, is_over
+from accord.semantics.exchanges import TooLongError, agrees, begin, exchanges, is_over
 from tests.properties.generate_globals import random_global
 
 LONGEST_WALK = 16
@@ -38,12 +38,14 @@ class Seen:
     undecided: int = 0
     deeds: int = 0
     endings: int = 0
+    given_up: int = 0
     loops: int = 0
 
     def check_floors(self) -> None:
         assert self.followed * 5 >= self.protocols, "too few protocols can be followed"
         assert all(self.refused.get(kind, 0) * 300 >= self.protocols for kind in ("send", "receive", "both"))
         assert self.endings * 6 >= self.followed
+        assert self.given_up * 1_000 <= self.protocols
 
     def sentence(self) -> str:
         refused = ", ".join(f"{count:,} ({kind})" for kind, count in sorted(self.refused.items()))
@@ -62,7 +64,11 @@ def campaign(seed: int, protocols: int, *, parts: bool = False) -> tuple[Seen, s
         if len(protocol.roles) < 2:
             continue
         seen.protocols += 1
-        difference = judge(protocol, rng, seen)
+        try:
+            difference = judge(protocol, rng, seen)
+        except TooLongError:
+            seen.given_up += 1
+            continue
         if difference is not None:
             return seen, f"{difference}: {Document((protocol,))}"
     return seen, None
@@ -79,10 +85,13 @@ def judge(protocol, rng: Random, seen: Seen) -> str | None:
         return None
     seen_by = {role: views.view_of(machine, role, 10_000) for role in machine.roles}
     doubts = [(view, implementability.doubts_of(view, machine, 100_000)) for view in seen_by.values()]
-    for view, doubt in doubts:
-        if doubt is not None:
-            seen.refused[doubt.kind] = seen.refused.get(doubt.kind, 0) + 1
-            return doubt_is_real(doubt, view, machine, protocol)
+    for view, found in doubts:
+        if found:
+            shown = witnesses.witness_of(found, view, machine, 1_000_000)
+            if shown is None:
+                return "no runs are shown"
+            seen.refused[shown[0].kind] = seen.refused.get(shown[0].kind, 0) + 1
+            return doubt_is_real(*shown, machine, protocol)
     seen.followed += 1
     machines = {role: views.machine_of(view, machine) for role, view in seen_by.items()}
     return walk(protocol, machines, rng, seen) or run_from_above(protocol, machines, rng)
@@ -156,11 +165,8 @@ def run_from_above(protocol, machines, rng: Random) -> str | None:
 # -- refused: the two runs ---------------------------------------------------------------------------------------------
 
 
-def doubt_is_real(doubt, view, machine, protocol) -> str | None:  # noqa: PLR0911 - one for each thing to check
+def doubt_is_real(doubt, witness, machine, protocol) -> str | None:  # noqa: PLR0911 - one for each thing to check
     """What is wrong with the two runs that are shown."""
-    witness = witnesses.witness_of(doubt, view, machine, 1_000_000)
-    if witness is None:
-        return "no runs are shown"
     left = [machine.messages[machine.nodes[node].message] for node in witness.left]
     right = [machine.messages[machine.nodes[node].message] for node in witness.right]
     places = [places_after(protocol, left), places_after(protocol, right)]

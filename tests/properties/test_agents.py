@@ -1,4 +1,4 @@
-"""Agents that follow random protocols, under random schedules: no violation, nobody stuck, and planted bugs are noticed."""
+"""Agents that follow random protocols, under random schedules: no violation, nobody stuck, planted bugs noticed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import accord
 from accord import ContractError, Limits, UsageError
 from accord.agents import Agent, Crash, GaveUpError, follows, on
 from accord.agents.runtime import conversation as conversations
-from accord.agents.runtime import in_process, life
+from accord.agents.runtime import in_process, life, supervisor
 from accord.agents.runtime.strand import current_strand
 from accord.choreography import compile_choreography
 from accord.language.global_tree import CRASH
@@ -33,22 +33,27 @@ MESSAGES = {CRASH: Crash, **{label: make_dataclass(label, []) for label in LABEL
 
 
 def distances(following):
-    """For each state how many steps its end is away."""
+    """For each state how many steps its end is away, if nobody crashes."""
     states = following.machine.states
     found = {number: 0 for number, state in enumerate(states) if state.stop == "end"}
     for _ in states:
-        for number, state in enumerate(states):
-            near = [found[target] + 1 for target in state.targets if target in found]
+        for number in range(len(states)):
+            steps = [following.after(number, s) for s in following.edges(number) if s.label != CRASH]
+            near = [found[target] + 1 for target in steps if target in found]
             if near and min(near) < found.get(number, len(states)):
                 found[number] = min(near)
     return found
 
 
+class BoomError(Exception):
+    """An agent crashes."""
+
+
 class Follower(Agent):
     """Does whatever its machine allows: sends if it can, else receives whatever comes."""
 
-    def __init__(self, rng, following) -> None:
-        self.rng, self.following, self.steps = rng, following, 0
+    def __init__(self, rng, following, crashes) -> None:
+        self.rng, self.following, self.crashes, self.steps = rng, following, crashes, 0
         self.far = distances(following)
 
     async def on_start(self) -> None:
@@ -60,12 +65,17 @@ class Follower(Agent):
         while edges := following.edges(state):
             sends = [symbol for symbol in edges if symbol.direction == "!" and symbol.label != CRASH]
             self.steps += 1
+            if self.crashes and self.rng.random() < 0.1:
+                self.crashes.pop()
+                raise BoomError
             if sends:
                 symbol = self.rng.choice(sends)
-                if self.steps > PATIENCE:
+                if (
+                    self.steps > PATIENCE and self.rng.random() < 0.7
+                ):  # always would be for ever, if others go in circles
                     symbol = min(sends, key=lambda s: self.far[following.after(state, s)])
                 await self.send(symbol.partner, MESSAGES[symbol.label]())
-            elif following.machine.states[state].stop is not None or self.rng.random() < 0.3:
+            elif following.may_stop(state) or self.rng.random() < 0.3:
                 return  # what comes next finds a handler
             else:
                 symbol = await self.wait(edges)
@@ -78,7 +88,7 @@ class Follower(Agent):
         return next(s for s in edges if (s.label, s.partner) == (type(message).__name__, sender))
 
 
-def crew_of(contract, rng):
+def crew_of(contract, rng, crashes):
     """For each role a class; `None` if agents cannot follow the protocol, or it need not end."""
     agents = []
     for role in compile_choreography(contract).roles:
@@ -96,13 +106,15 @@ def crew_of(contract, rng):
                 await self.walk(current_strand(self).last[0].state)
 
             agent.take = on(reduce(or_, wanted))(take)
-        agents.append((agent, rng, following, {}))
+        agents.append((agent, rng, following, crashes, {}))
         if following.opening:  # several conversations, which the others are in at the same time
-            agents += [(agent, rng, following, {"name": f"another {number}"}) for number in range(rng.randrange(3))]
+            agents += [
+                (agent, rng, following, crashes, {"name": f"another {number}"}) for number in range(rng.randrange(3))
+            ]
     return agents
 
 
-def campaign(seed: int, protocols: int):
+def campaign(seed: int, protocols: int, *, most_crashes: int = 0):
     """Run agents of random protocols; how many of each kind, and the first thing that went wrong."""
     rng = Random(seed)
     seen = Counter()
@@ -113,7 +125,8 @@ def campaign(seed: int, protocols: int):
         except ContractError:
             seen["refused"] += 1
             continue
-        agents = crew_of(contract, rng)
+        crashes = [None] * rng.randint(0, most_crashes)
+        agents = crew_of(contract, rng, crashes)
         if agents is None:
             seen["skipped"] += 1
             continue
@@ -123,7 +136,10 @@ def campaign(seed: int, protocols: int):
         seen["parts"] += "par" in print_document(Document((protocol,)))
         try:
             schedule = RandomSchedule(rng.randrange(1 << 30))
-            left = run(*agents, max_restarts=0, mailbox=rng.choice((1, 2, 100)), schedule=schedule)
+            room = rng.choice((1, 2, 100))
+            seen["crashes"] += len(crashes)
+            left = run(*agents, max_restarts=most_crashes, within=1e9, mailbox=room, schedule=schedule)
+            seen["crashes"] -= len(crashes)
         except GaveUpError as error:
             return seen, f"{error} in\n{print_document(Document((protocol,)))}"
         if left:
@@ -138,6 +154,14 @@ def test_agents_of_random_protocols(health):
     assert seen["loops"] * 10 > PROTOCOLS
     assert seen["parts"] * 50 > PROTOCOLS
     health(f"agents of {seen['runs']:,} random protocols, {seen['loops']:,} with loops, {seen['parts']:,} with parts")
+
+
+def test_nobody_is_stuck_when_agents_crash(health):
+    """Whatever the protocol says of crashes, and whenever they happen."""
+    seen, wrong = campaign(3, PROTOCOLS, most_crashes=4)
+    assert wrong is None
+    assert seen["crashes"] > PROTOCOLS / 2
+    health(f"{seen['crashes']:,} crashes of agents of {seen['runs']:,} random protocols")
 
 
 def lifo(monkeypatch):
@@ -187,11 +211,44 @@ def no_room_again(monkeypatch):
     monkeypatch.setattr(in_process.InProcess, "settle", settle)
 
 
+def untold(monkeypatch):
+    async def nobody(hub, begun, gone, but=()):
+        pass
+
+    monkeypatch.setattr(life, "tell", nobody)
+    monkeypatch.setattr(supervisor, "tell", nobody)
+
+
+def forgetful(monkeypatch):
+    async def begin(self, conversation):
+        pass
+
+    monkeypatch.setattr(life.Life, "begin", begin)
+
+
+def settled_too_early(monkeypatch):
+    take = in_process.InProcess.take
+
+    async def taken(self, name):
+        delivery = await take(self, name)
+        await self.settle(name, [delivery.number])
+        return delivery
+
+    monkeypatch.setattr(in_process.InProcess, "take", taken)
+
+
+@pytest.mark.parametrize("bug", [untold, forgetful, settled_too_early])
+def test_planted_bugs_with_crashes_are_noticed(bug, monkeypatch):
+    bug(monkeypatch)
+    _, wrong = campaign(4, 300, most_crashes=4)
+    assert wrong is not None, bug.__name__
+
+
 @pytest.mark.parametrize("bug", [lifo, any_order, never_let_go, lost_letter, no_room_again])
 def test_planted_bugs_are_noticed(bug, monkeypatch):
     bug(monkeypatch)
     try:
-        seen, wrong = campaign(2, 300)
+        _, wrong = campaign(2, 300)
     except (AssertionError, IndexError, StopIteration) as error:
         wrong = repr(error)
     assert wrong is not None, bug.__name__

@@ -55,7 +55,7 @@ def random_desk(random):
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_it_makes_what_the_long_way_makes(flavour, soak, health):
     random, seen = Random(7), Counter()
-    for _ in range(20_000 if soak else 60):
+    for _ in range(4_000 if soak else 60):
         contract = contract_for_tools(random, flavour)
         for _ in range(2):  # the second time, where it leads is known
             try:

@@ -20,7 +20,7 @@ from accord.audit.plan import make_plan
 from accord.audit.results import Chunk, read_result, read_tally, verdicts_of
 from accord.audit.tally import Tally, add_to, of_file
 from accord.audit.worker import Job
-from accord.errors import InternalError, UsageError
+from accord.errors import UsageError
 from accord.limits import DEFAULT_LIMITS, Limits
 from accord.machine.contract import Contract, load_contract
 from accord.sources.model import Broken
@@ -95,9 +95,10 @@ class Audit:
                 broken = Broken(task.name, None, done.error or "it cannot be read")
                 add_to(self.tally, Tally(files=1, broken=1, first_broken=[broken]))
                 continue
-            tally = read_tally(self.cache.path(done.key))
-            if tally is None:
-                raise InternalError(f"the result of {task.name} has gone from {self.cache.folder}")
+            try:
+                tally = read_tally(self.cache.path(done.key))
+            except OSError as error:
+                raise UsageError(f"the result of {task.name} has gone from {self.cache.folder}: {error}") from None
             add_to(self.tally, of_file(tally, task.name))
 
     def __enter__(self) -> Self:

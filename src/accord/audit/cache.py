@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from accord.audit.results import read_tally
+from accord.audit.results import is_whole
 from accord.errors import UsageError
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Cache:
     def has(self, key: str) -> bool:
         """Whether there is a whole result of that name; it counts as used."""
         path = self.path(key)
-        if read_tally(path) is None:
+        if not is_whole(path):
             return False
         with suppress(OSError):
             os.utime(path)

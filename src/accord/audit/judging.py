@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from accord.audit.coverage import applied_rules, edges_taken
 from accord.audit.model import Breach, Refused, Verdict, refused_by
 from accord.audit.steps import Steps, Word, status_at_end, unknown_call
-from accord.audit.tally import Group, Tally, count, note
+from accord.audit.tally import MOST_BROKEN, Group, Tally, count, note
 from accord.machine.events import Event
 from accord.machine.extent import Extent
 from accord.monitor.quick import quick_step
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from accord.sources.model import Broken, Kind, Message, Run
 
 __all__ = ["Judge", "StepJudge", "TableJudge", "count_place", "is_for_columns", "is_for_table"]
-
-_MOST_BROKEN = 100
 
 
 def is_for_table(contract: Contract) -> bool:
@@ -84,7 +82,7 @@ class Judge(ABC):
     def add_broken(self, broken: Broken) -> None:
         """Count what could not be read, or not be judged."""
         self.tally.broken += 1
-        if len(self.tally.first_broken) < _MOST_BROKEN:
+        if len(self.tally.first_broken) < MOST_BROKEN:
             self.tally.first_broken.append(broken)
 
     def skip(self, label: Label | None, kind: Kind, name: str | None, times: int = 1) -> None:
@@ -136,7 +134,6 @@ class TableJudge(Judge):
         super().__init__(contract, protocol)
         self.steps = Steps(contract, self.protocol)
         self._visits: list[list[int]] = []
-        self._blocked: dict[tuple[int, str | None], int] = {}
         self._entries: dict[str, dict[str | None, _Entry]] = {kind: {} for kind in KINDS}
 
     def column_of(self, label: Label | None, kind: Kind, name: str | None) -> int:
@@ -147,7 +144,8 @@ class TableJudge(Judge):
             return self.steps.column(Word(Event("!", name or ""), known=False))
         if label.label is None:
             return _SKIPPED
-        return self.steps.column(Word(Event(label.direction, label.label, by=label.by if self.gated else None)))
+        event = Event(label.direction, label.label, by=label.by if self.gated else None)
+        return self.steps.column(Word(event, name if kind == "call" else None))
 
     def _entry(self, kind: Kind, name: str | None) -> _Entry:
         candidates = self.labeller.candidates(kind, name)
@@ -186,7 +184,6 @@ class TableJudge(Judge):
                 if first is None:
                     first = Breach(steps.refusal(row, column), message.index, events)
                 refused += 1
-                self._block(column, message)
             row = code >> 1
             events += 1
         self.tally.messages += 0 if message is None else message.index + 1
@@ -194,10 +191,6 @@ class TableJudge(Judge):
             return self.verdict(run, first, "violating", events, refused)
         status, owed = steps.closing(row)
         return self.verdict(run, None if owed is None else Breach(owed, None, events), status, events, 0)
-
-    def _block(self, column: int, message: Message) -> None:
-        place = column, message.name if message.kind == "call" else None
-        self._blocked[place] = self._blocked.get(place, 0) + 1
 
     def _make_room(self, row: int, column: int) -> None:
         """Count a first visit, where there is no place to count it yet."""
@@ -217,9 +210,6 @@ class TableJudge(Judge):
                 self.tally.ignored += entry.ignored if entry.unmatched else skipped
                 if unmatched:
                     self.skip(None, kind, name, unmatched)
-        for (column, tool), times in self._blocked.items():
-            word = self.steps.words[column].event.word
-            count(self.tally.blocked, word if tool is None or word == f"!{tool}" else f"{word} ({tool})", times)
         for row, visited in enumerate(self._visits):
             for column, number in enumerate(visited):
                 if number:
@@ -239,13 +229,16 @@ def _tested(entry: _Entry, message: Message) -> int:
 
 
 def count_place(tally: Tally, steps: Steps, row: int, column: int, number: int) -> None:
-    """Count what a place of the table has exercised that was looked up so often."""
-    event, known = steps.words[column]
-    if not known:
+    """Count what a place of the table, looked up so often, has exercised, or would have blocked."""
+    word = steps.words[column]
+    event, refused = word.event, steps.rows[row][column] & 1
+    if refused:
+        count(tally.blocked, word.text, number)
+    if not word.known:
         return
     stage = steps.situations[row].stage
     _count_rules(tally, applied_rules(stage.stages.book, stage.rules, event))
-    if not steps.rows[row][column] & 1:
+    if not refused:
         _count_edges(tally, stage.standing, event, number)
 
 
@@ -293,7 +286,7 @@ class StepJudge(Judge):
                 if isinstance(verdict, Violation):
                     first = first or Breach(refused_by(verdict), message.index, events)
                     refused += 1
-                    count(tally.blocked, event.word)
+                    count(tally.blocked, Word(event, message.name if message.kind == "call" else None).text)
                     situation = after
                     events += 1
                     continue

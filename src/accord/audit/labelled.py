@@ -16,7 +16,6 @@ from accord.audit.labelled_files import NotInPiecesError, read_pieces, read_whol
 from accord.audit.model import STATUSES, Breach
 from accord.audit.results import CHUNK, Chunk, letter_of, write_line
 from accord.audit.steps import TooManyRowsError
-from accord.audit.tally import count
 from accord.errors import UsageError
 from accord.sources.labelled import message_of
 
@@ -106,10 +105,7 @@ class ColumnJudge(TableJudge):
         table, steps = self._table, self.steps
         for place in np.flatnonzero(table.counts).tolist():
             row, column = divmod(place, table.width)
-            times = int(table.counts[place])
-            count_place(self.tally, steps, row, column, times)
-            if steps.rows[row][column] & 1:
-                count(self.tally.blocked, steps.words[column].event.word, times)
+            count_place(self.tally, steps, row, column, int(table.counts[place]))
         return self.tally
 
     def _columns_of(self, messages: Sequence[Message]) -> Small:

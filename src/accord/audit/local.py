@@ -12,7 +12,7 @@ import pickle
 import signal
 import sys
 import threading
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, cast
@@ -23,7 +23,6 @@ from accord.errors import InternalError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from concurrent.futures import Future
     from pathlib import Path
 
     from accord.audit.plan import FileTask
@@ -137,20 +136,21 @@ def run_local(
     context = multiprocessing.get_context("fork" if _may_fork() else "spawn")
     pool = ProcessPoolExecutor(min(jobs, len(groups)), context, ignore_interrupts)
     packed = pickle.dumps(job)
-    waiting: set[Future[list[Done]]] = {pool.submit(_work, packed, identity, kept.folder, group) for group in groups}
-    processes = list(pool._processes.values())  # noqa: SLF001 - nothing else ends a worker that is in the middle of a file
+    futures = [pool.submit(_work, packed, identity, kept.folder, group) for group in groups]
+    # Nothing else ends a worker that is in the middle of a file.
+    processes = list(pool._processes.values())  # noqa: SLF001
+    left = len(futures)
     try:
         begun()
-        while waiting:
-            finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            for future in finished:
-                for done in future.result():
-                    told(done)
+        for future in as_completed(futures):
+            for done in future.result():
+                told(done)
+            left -= 1
     except BrokenProcessPool:
         raise InternalError("a worker process died; if the system killed it, there was too little memory") from None
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
-        if waiting:
+        if left:
             for process in processes:
                 process.terminate()
         pool.shutdown(wait=True)

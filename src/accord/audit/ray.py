@@ -6,6 +6,7 @@ import logging
 import os
 import pickle
 import socket
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from accord.audit.remote import batches, keep, work
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from accord.audit.worker import Job
 
 __all__ = ["run_ray"]
+
+_AHEAD = 4
+"""Batches for each worker that are under way at the same time."""
 
 _PATIENCE = 10.0
 """Seconds until a cluster must have answered."""
@@ -65,9 +69,12 @@ def run_ray(
         workers = max(1, int(ray.cluster_resources().get("CPU", 1)))  # type: ignore[no-untyped-call] # it has no types
         packed, known = ray.put(pickle.dumps(job)), ray.put(cache.keys())
         remote = ray.remote(work)
-        waiting = [remote.remote(packed, identity, known, group) for group in batches(tasks, workers)]
+        groups = iter(batches(tasks, workers))
+        # No more at a time than keep all workers busy: what comes back is held until it is kept.
+        waiting = [remote.remote(packed, identity, known, group) for group in islice(groups, _AHEAD * workers)]
         while waiting:
             finished, waiting = ray.wait(waiting)
+            waiting += [remote.remote(packed, identity, known, group) for group in islice(groups, len(finished))]
             for one in finished:
                 keep(cache, ray.get(one), told)
     finally:

@@ -1,14 +1,16 @@
 """The result of one file, as bytes: verdicts in chunks of columns, and the tally behind them.
 
-A line is a chunk of up to some thousand runs, or, as the last one, the tally. So whoever writes and whoever reads holds
-one chunk at a time, however many runs a file has, and a result whose last line is no tally was not finished. Columns
-cost a tenth of objects where all runs of a file are judged at once.
+A line is a chunk of up to some thousand runs, or behind all of them the tally. So whoever writes and whoever reads
+holds one chunk at a time, however many runs a file has. The last line is a seal: a checksum of all that stands before
+it. What was not finished has none, and what was damaged has a wrong one. Columns cost a tenth of objects where all runs
+of a file are judged at once.
 
 Neither the file's name nor its folder is in there: a result belongs to the bytes of the file.
 """
 
 from __future__ import annotations
 
+import zlib
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 import msgspec
@@ -26,15 +28,17 @@ __all__ = [
     "FORMAT",
     "Chunk",
     "Chunks",
+    "is_whole",
     "letter_of",
     "letters",
     "read_result",
     "read_tally",
+    "seal",
     "verdicts_of",
     "write_line",
 ]
 
-FORMAT = 1
+FORMAT = 2
 """Raised when lines change their meaning, so that results which were kept are not used."""
 
 CHUNK = 5_000
@@ -151,10 +155,47 @@ def verdicts_of(chunk: Chunk, file: str) -> Iterator[Verdict]:
         )
 
 
+_SEAL = len(b'{"seal":"00000000"}\n')
+_PIECE = 1 << 20
+
+
+def _seal_of(checksum: int) -> bytes:
+    return b'{"seal":"%08x"}\n' % checksum
+
+
+def seal(stream: BinaryIO) -> None:
+    """Finish a result that has been written to a stream."""
+    stream.seek(0)
+    checksum = 0
+    while piece := stream.read(_PIECE):
+        checksum = zlib.crc32(piece, checksum)
+    stream.write(_seal_of(checksum))
+
+
+def is_whole(path: Path) -> bool:
+    """Whether there is a result that was finished and is as it was written."""
+    try:
+        with path.open("rb") as stream:
+            left = stream.seek(0, 2) - _SEAL
+            stream.seek(0)
+            checksum = 0
+            while left > 0:
+                piece = stream.read(min(_PIECE, left))
+                if not piece:
+                    return False
+                checksum = zlib.crc32(piece, checksum)
+                left -= len(piece)
+            return left == 0 and stream.read() == _seal_of(checksum)
+    except OSError:
+        return False
+
+
 def read_result(path: Path) -> Iterator[_Line]:
-    """The lines of a result, the tally last."""
+    """The lines of a whole result, the tally last."""
     with path.open("rb") as stream:
         for line in stream:
+            if line.startswith(b'{"seal"'):
+                return
             try:
                 yield _decode(line)
             except msgspec.MsgspecError as error:
@@ -164,23 +205,20 @@ def read_result(path: Path) -> Iterator[_Line]:
 _TAIL = 1 << 16
 
 
-def read_tally(path: Path) -> Tally | None:
-    """The tally of a result; `None` if there is no finished result."""
-    try:
-        with path.open("rb") as stream:
-            size = stream.seek(0, 2)
-            reach = _TAIL
-            while True:
-                stream.seek(max(0, size - reach))
-                tail = stream.read()
-                start = tail.rfind(b"\n", 0, len(tail) - 1)
-                if start >= 0 or reach >= size:
-                    break
-                reach *= 4
-    except FileNotFoundError:
-        return None
-    try:
-        last = _decode(tail[start + 1 :]) if tail.endswith(b"\n") else None
-    except msgspec.MsgspecError:
-        return None
-    return last if isinstance(last, Tally) else None
+def read_tally(path: Path) -> Tally:
+    """The tally of a whole result."""
+    with path.open("rb") as stream:
+        end = stream.seek(0, 2) - _SEAL
+        reach = _TAIL
+        while True:
+            begin = max(0, end - reach)
+            stream.seek(begin)
+            tail = stream.read(end - begin)
+            start = tail.rfind(b"\n", 0, len(tail) - 1)
+            if start >= 0 or begin == 0:
+                break
+            reach *= 4
+    last = _decode(tail[start + 1 :])
+    if not isinstance(last, Tally):
+        raise InternalError(f"the result {path} has no tally")
+    return last

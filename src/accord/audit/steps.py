@@ -30,17 +30,28 @@ UNKNOWN = -1
 """What stands in the table where nothing is worked out yet."""
 
 _MOST_ROWS = 20_000
+_MOST_WORDS = 2_000
 
 
 class TooManyRowsError(AccordError):
-    """Runs stand in more places than are worth remembering; they are judged without the table."""
+    """Runs stand in more places, or say more words, than are worth remembering; they are judged without the table."""
 
 
 class Word(NamedTuple):
-    """A column: an event, and whether the contract says what it is. A call it does not know is refused."""
+    """A column: an event, the tool if it is a call, and whether the contract says what it is.
+
+    A call that it does not know is refused.
+    """
 
     event: Event
+    tool: str | None = None
     known: bool = True
+
+    @property
+    def text(self) -> str:
+        """The word, and the tool behind it if that has another name."""
+        word = self.event.word
+        return word if self.tool is None or word == f"!{self.tool}" else f"{word} ({self.tool})"
 
 
 class Steps:
@@ -60,10 +71,12 @@ class Steps:
     def column(self, word: Word) -> int:
         """The column of a word, which is made if it is new."""
         event = word.event
-        key = event.direction, event.label, event.partner, event.by, word.known
+        key = event.direction, event.label, event.partner, event.by, word.tool, word.known
         known = self._column_of.get(key)
         if known is not None:
             return known
+        if len(self.words) >= _MOST_WORDS:
+            raise TooManyRowsError(f"more than {_MOST_WORDS} words")
         number = self._column_of[key] = len(self.words)
         self.words.append(word)
         for row in self.rows:
@@ -72,7 +85,7 @@ class Steps:
 
     def work_out(self, row: int, column: int) -> int:
         """The code of a row and a column, from then on in the table."""
-        before, (event, known) = self.situations[row], self.words[column]
+        before, (event, _, known) = self.situations[row], self.words[column]
         if known:
             after, verdict = step(before, event, "refuse")
             refused = isinstance(verdict, Violation)
@@ -86,7 +99,7 @@ class Steps:
         """What was refused there, in words."""
         found = self._refusals.get((row, column))
         if found is None:
-            before, (event, known) = self.situations[row], self.words[column]
+            before, (event, _, known) = self.situations[row], self.words[column]
             verdict: object
             if known:
                 _, verdict = step(before, event, "refuse")

@@ -12,14 +12,14 @@ import msgspec
 from accord.audit.model import STATUSES, Breach
 from accord.sources.model import Broken  # noqa: TC001 - msgspec looks at it
 
-__all__ = ["OTHERS", "Example", "Group", "Tally", "add_to", "count", "merge", "note", "of_file"]
+__all__ = ["MOST_BROKEN", "OTHERS", "Example", "Group", "Tally", "add_to", "count", "merge", "note", "of_file"]
 
 OTHERS = "(others)"
 """Under which name is counted what there is no room for."""
 
 _MOST_GROUPS = 1_000
 _MOST_NAMES = 1_000
-_MOST_BROKEN = 100
+MOST_BROKEN = 100
 
 
 class Example(msgspec.Struct, frozen=True):
@@ -131,7 +131,7 @@ def add_to(total: Tally, other: Tally) -> None:
     for edge, number in other.traffic.items():  # as many as the contract has, so there is room
         total.traffic[edge] = total.traffic.get(edge, 0) + number
     total.exercised = sorted({*total.exercised, *other.exercised})
-    total.first_broken += other.first_broken[: _MOST_BROKEN - len(total.first_broken)]
+    total.first_broken += other.first_broken[: MOST_BROKEN - len(total.first_broken)]
     for into_groups, out_groups in ((total.violations, other.violations), (total.owed, other.owed)):
         known = {(group.clause, group.state): group for group in into_groups}
         for group in out_groups:

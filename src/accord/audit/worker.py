@@ -12,7 +12,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, BinaryIO
 
 from accord.audit.judging import StepJudge, TableJudge, is_for_columns, is_for_table
-from accord.audit.results import FORMAT, Chunks, write_line
+from accord.audit.results import FORMAT, Chunks, seal, write_line
 from accord.audit.steps import TooManyRowsError
 from accord.canonical import digest
 from accord.errors import UsageError
@@ -81,7 +81,8 @@ def judge_file(job: Job, path: str, stream: BinaryIO) -> None:
         stream.seek(0)
         stream.truncate()
         if attempt(job, path, stream):
-            return
+            break
+    seal(stream)
 
 
 def _judge_in_columns(job: Job, path: str, stream: BinaryIO) -> bool:

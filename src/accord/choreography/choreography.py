@@ -143,12 +143,13 @@ def _compile(
     for view in views.values():
         if view is None or channel is not None:
             continue
-        doubt = doubts_of(view, machine, limits.states)
-        if doubt == "not decided":
+        doubts = doubts_of(view, machine, limits.states)
+        if doubts is None:
             reason = f"what can reach `{view.role}` takes too long to find out"
             findings.append(not_decided(protocol, document.source, reason))
-        elif doubt is not None:
-            witness = witness_of(doubt, view, machine, limits.states)
+        elif doubts:
+            shown = witness_of(doubts, view, machine, limits.states)
+            doubt, witness = shown or (doubts[0], None)
             findings.append(refused(doubt, witness, machine, protocol, document.source))
     if channel is None and not findings:
         return Choreography(machine, machines), ()

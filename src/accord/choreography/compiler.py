@@ -40,16 +40,15 @@ __all__ = ["compile_global"]
 def compile_global(protocol: GlobalProtocol, document: Document, shapes: Shapes, limits: Limits) -> GlobalMachine:
     """The machine of a checked protocol.
 
-    Raises `ContractError` (E028) if it would have more states than the limits allow, E038 if its `par` would.
+    Raises `ContractError` (E028) if it would have more steps than the limits allow, E038 if its `par` has more states.
     """
-    draft = _Draft(protocol, shapes, limits.states)
-    try:
-        draft.compile()
-    except _TooLargeError:
-        message = f"the protocol needs more than {limits.states} states"
-        help_ = "split it, or pass `Limits(states=…)` to allow more"
+    if shapes.sizes[protocol.name] > limits.exchanges:
+        message = f"with what it does written out, the protocol has more than {limits.exchanges} steps"
+        help_ = "split it, or pass `Limits(exchanges=…)` to allow more"
         finding = Diagnostic("E028", message, document.source, protocol.name_span, help=help_)
-        raise ContractError((finding,)) from None
+        raise ContractError((finding,))
+    draft = _Draft(protocol, shapes)
+    draft.compile()
     machine = draft.finish(limits.configurations)
     if machine is None:
         message = f"`{protocol.name}` is not decided: its `par` have more than {limits.configurations} states together"
@@ -57,10 +56,6 @@ def compile_global(protocol: GlobalProtocol, document: Document, shapes: Shapes,
         finding = Diagnostic("E038", message, document.source, protocol.name_span, help=help_)
         raise ContractError((finding,))
     return machine
-
-
-class _TooLargeError(Exception):
-    pass
 
 
 class _Task(NamedTuple):
@@ -72,13 +67,13 @@ class _Task(NamedTuple):
     scope: dict[str, int]
     roles: dict[str, str] | None  # who plays the roles of a protocol that is done
     thread: Thread
+    repeated: bool = False  # whether a loop stands around it
 
 
 @dataclass
 class _Draft:
     protocol: GlobalProtocol
     shapes: Shapes
-    most: int
     edges: list[list[tuple[int, int, int]]] = field(default_factory=list)  # message, target, node
     forks: dict[int, Fork] = field(default_factory=dict)
     alias: dict[int, int] = field(default_factory=dict)
@@ -86,10 +81,9 @@ class _Draft:
     messages: dict[Message, int] = field(default_factory=dict)
     nodes: list[Node] = field(default_factory=list)
     pars: int = 0
+    repeated: set[int] = field(default_factory=set)
 
     def state(self) -> int:
-        if len(self.edges) >= self.most:
-            raise _TooLargeError
         self.edges.append([])
         return len(self.edges) - 1
 
@@ -128,7 +122,7 @@ class _Draft:
                 todo.append(task._replace(block=step.crash, entry=start))
         elif isinstance(step, GlobalLoop):
             self.points.add(entry)
-            todo.append(task._replace(block=step.body, scope={**task.scope, step.variable: entry}))
+            todo.append(task._replace(block=step.body, scope={**task.scope, step.variable: entry}, repeated=True))
         elif isinstance(step, Continue):
             self.alias[entry] = task.scope[step.variable]
         elif isinstance(step, Call):
@@ -140,6 +134,8 @@ class _Draft:
 
     def fork(self, step: Parallel, task: _Task, todo: list[_Task]) -> None:
         number, self.pars = self.pars, self.pars + 1
+        if task.repeated:
+            self.repeated.add(number)
         parts = []
         for index, block in enumerate(step.parts):
             start, end = self.state(), self.state()
@@ -175,4 +171,5 @@ class _Draft:
             tuple(self.messages),
             *tables,
             tuple(self.nodes),
+            frozenset(self.repeated),
         )

@@ -7,6 +7,7 @@ machine of exchanges. The roles' machines are drawn as those of local protocols.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from accord.choreography.choreography import compile_choreography
@@ -45,13 +46,13 @@ def draw_contract(contract: Contract, format: Format = "text", protocol: str | N
         drawings.append(_whole(choreography, found, contract, format))
         drawings += [_own(choreography, role, format) for role in choreography.roles]
     if format == "json":
-        return "[\n" + ",\n".join(drawing for drawing in drawings if drawing) + "\n]"
-    return "\n\n".join(drawing for drawing in drawings if drawing)
+        read = [json.loads(drawing) for drawing in drawings]
+        flat = [item for drawing in read for item in (drawing if isinstance(drawing, list) else [drawing])]
+        return json.dumps(flat, indent=2)
+    return "\n\n".join(drawings)
 
 
 def _own(choreography: Choreography, role: str, format_: Format) -> str:
-    from dataclasses import replace  # noqa: PLC0415
-
     return draw(replace(choreography.machines[role], name=f"{choreography.name}, {role}"), format_)
 
 
@@ -64,7 +65,8 @@ def _whole(choreography: Choreography, protocol: GlobalProtocol, contract: Contr
     ]
     if format_ == "json":
         states = [{"moves": row, "stop": stop} for row, stop in zip(rows, machine.stops, strict=True)]
-        return json.dumps({"name": machine.name, "roles": machine.roles, "states": states}, ensure_ascii=True)
+        whole = {"format": "accord.choreography", "name": machine.name, "roles": machine.roles, "states": states}
+        return json.dumps(whole, ensure_ascii=True)
     if format_ == "dot":
         return _dot(machine.name, rows, machine.stops)
     count = len(rows)

@@ -58,16 +58,14 @@ def shared_channel(machine: GlobalMachine) -> tuple[int, int] | None:
     return None
 
 
-def doubts_of(view: View, machine: GlobalMachine, most: int) -> Doubt | Literal["not decided"] | None:
-    """The first reason why the role cannot follow the protocol, or `None` if it can."""
+def doubts_of(view: View, machine: GlobalMachine, most: int) -> list[Doubt] | None:
+    """Why the role cannot follow the protocol, at most one reason for each subset; none if it can.
+
+    `None` if more than `most` places would have to be looked at, so that it is not decided.
+    """
     judge = _Judge(view, machine, most)
-    for number, subset in enumerate(view.subsets):
-        doubt = judge.subset(subset, view.edges[number])
-        if judge.available.room < 0:
-            return "not decided"
-        if doubt is not None:
-            return doubt
-    return None
+    found = [judge.subset(subset, edges) for subset, edges in zip(view.subsets, view.edges, strict=True)]
+    return None if judge.available.room < 0 else [doubt for doubt in found if doubt is not None]
 
 
 class _Judge:
@@ -133,10 +131,10 @@ class _Judge:
         """Whether sending is possible in a part beside the one that receives, and never after that `par` is over."""
         own, moves = self.view.own, self.machine.moves
         for message, _, node, _ in moves[state]:
-            if message != received or not self.machine.nodes[node].thread:
-                if message == received:
-                    return False
+            if message != received or self.machine.always_beside(sent, node):
                 continue
+            if not self.machine.nodes[node].thread:
+                return False
             start = (state, frozenset(par for par, _ in self.machine.nodes[node].thread))
             seen, todo = {start}, [start]
             while todo:
@@ -154,18 +152,18 @@ class _Judge:
         for other in receives:
             rivals = {message for message in receives if self.senders[message] != self.senders[other]}
             for state in sorted(self.doing(subset, other)):
-                for message in self.early(state, other):
+                for message in self.early(state, other, rivals):
                     if message in rivals:
                         left = self.doing(subset, message)
                         return Doubt("receive", self.view.role, message, other, left, frozenset((state,)))
         return None
 
-    def early(self, state: int, received: int) -> list[int]:
+    def early(self, state: int, received: int, rivals: set[int]) -> list[int]:
         """The messages that can be there already when the other one should be received first."""
         machine = self.machine
-        found = []
+        found: list[int] = []
         for message, target, node, joins in machine.moves[state]:
-            if message != received:
+            if message != received or all(machine.always_beside(rival, node) for rival in rivals):
                 continue
             alive = frozenset(par for par, _ in machine.nodes[node].thread) - joins
             found += [

@@ -54,11 +54,30 @@ class GlobalMachine:
     moves: tuple[tuple[Move, ...], ...]
     stops: tuple[Stop, ...]
     nodes: tuple[Node, ...]
+    repeated: frozenset[int] = frozenset()
+    """Those `par` that stand inside a loop, so that a part of one round can be beside another part of the next."""
 
     @cached_property
     def has_parts(self) -> bool:
         """Whether anything runs side by side."""
         return any(node.thread for node in self.nodes)
+
+    @cached_property
+    def once(self) -> frozenset[int]:
+        """Those `par` that are gone through once at the most."""
+        return frozenset(par for node in self.nodes for par, _ in node.thread) - self.repeated
+
+    @cached_property
+    def nodes_of(self) -> dict[int, list[int]]:
+        """The nodes of each message."""
+        found: dict[int, list[int]] = {}
+        for number, node in enumerate(self.nodes):
+            found.setdefault(node.message, []).append(number)
+        return found
+
+    def always_beside(self, message: int, node: int) -> bool:
+        """Whether a message is exchanged only in parts beside a node, of a `par` that is gone through once."""
+        return bool(self.once) and all(self.parallel(node, other, self.once) for other in self.nodes_of[message])
 
     def parallel(self, one: int, other: int, alive: frozenset[int] | None = None) -> bool:
         """Whether two nodes stand in different parts of one `par`, of those that are `alive` if that is given."""

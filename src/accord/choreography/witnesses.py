@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from accord.choreography.availability import Availability
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from accord.choreography.implementability import Doubt
     from accord.choreography.tables import GlobalMachine
     from accord.choreography.views import View
@@ -31,11 +33,15 @@ class Witness(NamedTuple):
     seen_right: int
 
 
-def witness_of(doubt: Doubt, view: View, machine: GlobalMachine, most: int) -> Witness | None:
-    """The two shortest runs behind a doubt; `None` if more than `most` pairs of states would have to be looked at."""
-    pair, before = _walk(doubt, view, machine, most)
+def witness_of(doubts: Sequence[Doubt], view: View, machine: GlobalMachine, most: int) -> tuple[Doubt, Witness] | None:
+    """The doubt that shows first, with the two shortest runs behind it.
+
+    `None` if more than `most` pairs of states would have to be looked at.
+    """
+    pair, before = _walk(doubts, view, machine, most)
     if pair is None:
         return None
+    doubt = next(doubt for doubt in doubts if pair[0] in doubt.left and pair[1] in doubt.right)
     left: list[int] = []
     right: list[int] = []
     at = pair
@@ -50,11 +56,11 @@ def witness_of(doubt: Doubt, view: View, machine: GlobalMachine, most: int) -> W
         right.append(moved.node)
         if doubt.kind == "receive":
             right += Availability(machine, view.role, most).way_to(moved.target, doubt.message)
-    return Witness(tuple(left), tuple(right), *seen)
+    return doubt, Witness(tuple(left), tuple(right), *seen)
 
 
 def _walk(
-    doubt: Doubt, view: View, machine: GlobalMachine, most: int
+    doubts: Sequence[Doubt], view: View, machine: GlobalMachine, most: int
 ) -> tuple[Pair | None, dict[Pair, tuple[Pair, tuple[int, ...], tuple[int, ...]] | None]]:
     before: dict[Pair, tuple[Pair, tuple[int, ...], tuple[int, ...]] | None] = {(0, 0): None}
     reached = {(0, 0): 0}
@@ -65,7 +71,7 @@ def _walk(
         if length > reached[pair]:
             continue
         mine, theirs = pair
-        if mine in doubt.left and theirs in doubt.right:
+        if any(mine in doubt.left and theirs in doubt.right for doubt in doubts):
             return pair, before
         steps: list[tuple[Pair, Nodes, Nodes, int]]
         steps = [((m.target, theirs), (m.node,), (), 1) for m in moves[mine] if m.message not in own]

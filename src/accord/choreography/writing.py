@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["local_protocol", "stops_of"]
 
-_MOST_STEPS = 100_000
-_DEEPEST = 200
+_MOST_STEPS = 1_000_000
+_DEEPEST = 150
+_NESTED_LOOPS = 20
 _NAMES = ("X", "Y", "Z")
 
 Written: TypeAlias = "tuple[list[Protocol], bool]"
@@ -77,79 +78,118 @@ class _Writer:
     def write(self, state: int, follow: int | None, loops: dict[int, str], depth: int) -> Written:
         """The steps from a state up to the one that follows, or to where it ends or jumps."""
         steps: list[Protocol] = []
-        while state != follow:
-            self.room -= 1
-            if self.room < 0 or depth > _DEEPEST:
-                raise UsageError("the projection is too tangled to be written as a protocol; `accord show` draws it")
-            if state in loops:
-                return [*steps, Variable(loops[state])], False
-            here = self.states[state]
-            if not here.edges:
+        here: int | None = state
+        while here is not None and here != follow:
+            self.spend(1, depth)
+            if here in loops:
+                return [*steps, Variable(loops[here])], False
+            if not self.states[here].edges:
                 return [*steps, End()], False
-            if state in self.heads:
+            if here in self.heads:
                 name = _name(len(loops))
-                body, passes = self.branch(state, follow, {**loops, state: name}, depth + 1)
-                return [*steps, Recursion(name, sequence(body))], passes
-            if len(here.edges) > 1 or here.stop == "end":
-                rest, passes = self.branch(state, follow, loops, depth)
-                return steps + rest, passes
-            symbol, state = here.edges[0]
-            steps.append(self.actions[symbol])
-        return steps, True
+                inside = {**loops, here: name}
+                # A loop reaches to the end, unless that would nest too many of them.
+                after = follow if depth < _NESTED_LOOPS else self.exit(here, follow)
+                body, passes = self.turn(here, after, inside, depth + 1)
+                steps.append(Recursion(name, sequence(body)))
+                if after == follow or not passes:
+                    return steps, passes
+                here = after
+                continue
+            more, here = self.advance(here, follow, loops, depth)
+            steps += more
+        return steps, here is not None
 
-    def branch(self, state: int, follow: int | None, loops: dict[int, str], depth: int) -> Written:
-        """The steps from a state with several edges, or from the head of a loop, on."""
+    def turn(self, head: int, follow: int | None, loops: dict[int, str], depth: int) -> Written:
+        """The body of a loop."""
+        steps, here = self.advance(head, follow, loops, depth)
+        if here is None:
+            return steps, False
+        rest, passes = self.write(here, follow, loops, depth)
+        return steps + rest, passes
+
+    def advance(
+        self, state: int, follow: int | None, loops: dict[int, str], depth: int
+    ) -> tuple[list[Protocol], int | None]:
+        """What is written for one state, and where it goes on; nowhere if every branch has ended by itself."""
         here = self.states[state]
-        side = side_by_side(self.machine, state, self.parts) if len(here.edges) > 1 else None
-        if side is not None:
-            inside = [_without_end(_Writer(part, self.parts).protocol()) for part in side.parts]
-            rest, passes = self.write(side.join, follow, loops, depth)
-            return [Interleaving(tuple(inside)), *rest], passes
         if len(here.edges) == 1 and here.stop != "end":
             symbol, target = here.edges[0]
-            rest, passes = self.write(target, follow, loops, depth)
-            return [self.actions[symbol], *rest], passes
-        merge = self.merge([target for _, target in here.edges], follow, loops)
+            return [self.actions[symbol]], target
+        side = side_by_side(self.machine, state, self.parts) if self.parts else None
+        if side is not None:
+            inside = [_without_end(_Writer(part, self.parts).protocol()) for part in side.parts]
+            return [Interleaving(tuple(inside))], side.join
+        merge = self.merge([target for _, target in here.edges], follow, loops, depth)
         branches: list[Protocol] = []
         together = False
         for symbol, target in here.edges:
-            rest, passes = self.write(target, follow if merge is None else merge, loops, depth + 1)
+            rest, passes = self.write(target, merge, loops, depth + 1)
             branches.append(sequence([self.actions[symbol], *rest]))
             together |= passes
         if here.stop == "end":
             branches.append(End())
-        if merge is None or not together:
-            return [Choice(tuple(branches))], together
-        rest, passes = self.write(merge, follow, loops, depth)
-        return [Choice(tuple(branches)), *rest], passes
+        return [Choice(tuple(branches))], merge if together else None
 
-    def merge(self, targets: list[int], follow: int | None, loops: dict[int, str]) -> int | None:
+    def spend(self, work: int, depth: int) -> None:
+        self.room -= work
+        if self.room < 0 or depth > _DEEPEST:
+            raise UsageError("the projection is too tangled to be written as a protocol; `accord show` draws it")
+
+    def merge(self, targets: list[int], follow: int | None, loops: dict[int, str], depth: int) -> int | None:
         """Where most branches come together first; without such a state, the longest branch goes on by itself."""
-        counts: dict[int, int] = {}
-        longest, size = None, 0
-        for target in targets:
-            reached = self.reached(target, follow, loops)
-            for state in reached:
-                counts[state] = counts.get(state, 0) + 1
-            if len(reached) > size:
-                longest, size = target, len(reached)
+        if len(set(targets)) == 1 and targets[0] not in loops and self.states[targets[0]].edges:
+            return targets[0]
+        most = 64
+        while True:  # near first: mostly branches are short
+            found = [self.reached(target, follow, loops, most) for target in targets]
+            self.spend(sum(map(len, found)) // 16, depth)
+            counts: dict[int, int] = {}
+            for reached in found:
+                for state in reached:
+                    counts[state] = counts.get(state, 0) + 1
+            going_on = sum(1 for reached in found if reached)
+            best = max(counts.values(), default=0)
+            if all(len(reached) < most for reached in found) or (best > 1 and best == going_on):
+                break
+            most *= 8
         shared = [state for state, count in counts.items() if count > 1]
         if shared:
             return min(shared, key=lambda state: (-counts[state], self.order[state]))
-        return follow if follow in counts else longest
+        if follow in counts:
+            return follow
+        longest = max(range(len(targets)), key=lambda index: len(found[index]))
+        return targets[longest] if found[longest] else follow
 
-    def reached(self, target: int, follow: int | None, loops: dict[int, str]) -> set[int]:
-        """The states behind a branch up to where it jumps, ends, or comes to what follows."""
+    def reached(self, target: int, follow: int | None, loops: dict[int, str], most: int) -> set[int]:
+        """Some states behind a branch, the nearest, up to where it jumps, ends, or comes to what follows."""
         seen: set[int] = set()
-        todo = [target]
-        while todo:
-            state = todo.pop()
+        queue = [target]
+        for state in queue:  # it grows while it is walked
+            if len(seen) >= most:
+                break
             if state in seen or state in loops or (not self.states[state].edges and state != follow):
                 continue
             seen.add(state)
             if state != follow:
-                todo += [after for _, after in self.states[state].edges]
+                queue += [after for _, after in self.states[state].edges]
         return seen
+
+    def exit(self, head: int, follow: int | None) -> int | None:
+        """The first state behind a loop, from which nothing comes back to its head."""
+        ahead = self.reached(head, follow, {}, len(self.states) + 1)
+        self.spend(len(ahead), 0)
+        before: dict[int, list[int]] = {}
+        for state in ahead:
+            for _, after in self.states[state].edges:
+                before.setdefault(after, []).append(state)
+        returning, todo = {head}, [head]
+        while todo:
+            for state in before.get(todo.pop(), ()):
+                if state not in returning:
+                    returning.add(state)
+                    todo.append(state)
+        return min(ahead - returning, key=lambda state: self.order[state], default=follow)
 
 
 def _without_end(part: Protocol) -> Protocol:

@@ -53,10 +53,13 @@ class Shapes:
         """Protocols that do themselves, by way of others or at once, and the `do` that closes the circle."""
         self._firsts: dict[str, list[First]] = {}
         self._passes: dict[str, bool] = {}
+        self.sizes: dict[str, int] = {}
+        """How many steps each protocol has, with what `do` does written out."""
         for name in self._in_order():
             body = self.protocols[name].body
             self._firsts[name] = self.firsts(body)
             self._passes[name] = self.passes(body)
+            self.sizes[name] = self._size(body)
 
     def _in_order(self) -> list[str]:
         """The names, each behind those that its protocol does."""
@@ -74,6 +77,12 @@ class Shapes:
                 elif call.protocol in self.protocols and call.protocol not in order:
                     path[call.protocol] = calls_in(self.protocols[call.protocol].body)
         return list(order)
+
+    def _size(self, block: Block) -> int:
+        return sum(
+            self.sizes.get(step.protocol, 0) if isinstance(step, Call) else 1 + sum(map(self._size, blocks_in(step)))
+            for step in block
+        )
 
     def firsts(self, block: Block) -> list[First]:
         """Every message the block can begin with, each once, in source order."""

@@ -61,7 +61,7 @@ def test_protocols_come_from_text_files_and_contracts(tmp_path):
             pass
 
         assert declaration_of(Steward).roles[0].protocol == "SchemaSync"
-    with pytest.raises(UsageError, match="E070.*several protocols between roles; say which"):
+    with pytest.raises(UsageError, match=r"E070.*several protocols between roles; say which"):
         follows(path, as_="APISteward")
     path.write_text(SYNC)
     assert declaration_of(follows(path, as_="APISteward")(type("S", (Agent,), {}))).roles[0].role == "APISteward"
@@ -93,7 +93,9 @@ def test_a_contract_with_errors_says_so_itself():
 
 def test_messages_of_the_module_are_matched_even_if_they_are_only_sent():
     text = SYNC.replace("record Acknowledged {}", "record Acknowledged { at: Int }")
-    with pytest.raises(UsageError, match="`Acknowledged` has no field `at`, which record `Acknowledged` has; add `at: int`"):
+    with pytest.raises(
+        UsageError, match="`Acknowledged` has no field `at`, which record `Acknowledged` has; add `at: int`"
+    ):
 
         @follows(text, as_="APISteward")
         class Steward(Agent):
@@ -204,12 +206,13 @@ def test_all_problems_are_told_at_once():
             async def on_text(self, text: str) -> None: ...
             async def on_what(self, what: Nowhere) -> None: ...  # noqa: F821
 
+    unknown = "is not annotated with the class of a message (a dataclass, a msgspec Struct or a pydantic model)"
     assert told(excinfo).splitlines() == [
         "agent `Steward`:",
         "  - `on_nothing` takes 0 arguments beside `self`: a handler takes the message",
-        "  - `text` of `on_text` is not annotated with the class of a message (a dataclass, a msgspec Struct or a pydantic model)",
+        f"  - `text` of `on_text` {unknown}",
         "  - `on_time` is no `async def`",
-        "  - `what` of `on_what` is not annotated with the class of a message (a dataclass, a msgspec Struct or a pydantic model)",
+        f"  - `what` of `on_what` {unknown}",
         "  - `SchemaChanged.table` is `int`, and `String` is `str`",
         "  - `SchemaChanged` has no field `change_type`, which record `SchemaChanged` has; add `change_type: str`",
     ]  # fmt: skip

@@ -137,9 +137,7 @@ class Unseen:
     why: str
 
 
-Operation: TypeAlias = (
-    Pass | Risk | Send | Receive | Help | Bind | Test | Case | Rounds | Round | Leave | Unseen
-)
+Operation: TypeAlias = Pass | Risk | Send | Receive | Help | Bind | Test | Case | Rounds | Round | Leave | Unseen
 
 
 class Throws(Protocol):

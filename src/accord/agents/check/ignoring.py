@@ -43,9 +43,7 @@ class _Comment:
     reason: str
 
 
-def apply_ignores(
-    findings: Iterable[Diagnostic], modules: Iterable[Module]
-) -> tuple[list[Diagnostic], list[Ignored]]:
+def apply_ignores(findings: Iterable[Diagnostic], modules: Iterable[Module]) -> tuple[list[Diagnostic], list[Ignored]]:
     """What is left of some findings, and what is ignored."""
     comments = [comment for module in modules for comment in _comments(module)]
     at = {(comment.source.name, comment.line, code): comment for comment in comments for code in comment.codes}

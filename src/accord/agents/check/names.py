@@ -94,7 +94,9 @@ class Program:
 
     def _attribute(self, base: Meaning, name: str) -> Meaning:
         if isinstance(base, Module):
-            return self.look_up(name, base.scope) if name in base.scope.names else Outside(name, "it is not in the file")
+            return (
+                self.look_up(name, base.scope) if name in base.scope.names else Outside(name, "it is not in the file")
+            )
         if isinstance(base, Class):
             bound = base.inside.names.get(name)
             return self._meaning(bound, name, base.inside, 0) if bound is not None else Outside(name, "it is inherited")

@@ -60,7 +60,9 @@ class Targets:
             found = class_named(target, method.scope, self.program)
             if isinstance(found, Class) and found.node in self.plays:
                 return self.agent_of(found)
-        return f"who `{ast.unparse(target)[:60]}` is cannot be seen; name the role, or annotate it with the agent's class"
+        return (
+            f"who `{ast.unparse(target)[:60]}` is cannot be seen; name the role, or annotate it with the agent's class"
+        )
 
     def declared(self, annotation: ast.expr, scope: Scope, shown: str) -> Addressee | str:
         """Whom something is that is annotated, or made from a class."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from accord.ledger import Ledger
     from accord.monitor import Verdict
 
-__all__ = ["Arrival", "Conversation"]
+__all__ = ["Arrival", "Conversation", "watch"]
 
 
 class Arrival(NamedTuple):
@@ -41,6 +41,12 @@ class Arrival(NamedTuple):
     sender: str
     label: str
     delivery: Delivery | None
+
+
+def watch(following: Following, name: str, ledger: Ledger | None) -> Monitor | RecordedMonitor:
+    """A monitor of a role, recorded under that name if there is a ledger."""
+    monitor = Monitor(following.own, mode="refuse")
+    return monitor if ledger is None else RecordedMonitor(monitor, ledger, session=name)
 
 
 _LAST = 1 << 62  # a crash is told after everything that has arrived
@@ -54,18 +60,23 @@ class Conversation:
         self.following = following
         self.cast = cast
         self._ledger = ledger
-        monitor = Monitor(following.own, mode="refuse")
         self.name = f"{identity}/{following.role}"
-        self.session = monitor if ledger is None else RecordedMonitor(monitor, ledger, session=self.name)
+        self.session = watch(following, self.name, ledger)
+        self.state = 0
+        """Where the role is in its machine."""
         self.strand: Strand | None = None
         """Who works on it; what arrives is for this strand alone."""
-        self.begun = False
+        self.begun: Begun | None = None
+        """What the transport knows of it, if it has begun."""
         self.over = False
-        self.gone: dict[str, None] = {}
+        self.crashed: set[str] = set()
+        """The partners whose crash the role is to notice, when the protocol comes to it."""
         self.lost: str | None = None
-        """The partner whose crash has ended it, if one has."""
+        """The partner that has ended it for everybody, by its crash or by leaving it, if one has."""
         self.last_sender = ""
         self.unsettled: list[str] = []
+        self.notices: list[str] = []
+        """Letters about those that are gone; until it has begun, the next life must be told of them too."""
         self.sending = asyncio.Lock()
         self._arrived: dict[str, deque[tuple[int, Delivery]]] = {}
 
@@ -77,7 +88,11 @@ class Conversation:
         for role, name in letter.cast.items():
             self.cast.setdefault(role, name)
         if letter.gone:
-            self.gone[letter.sender] = None
+            self.notices.append(delivery.number)
+            if letter.gone == "crashed" and Symbol("?", CRASH, letter.sender) in self.following.ahead[self.state]:
+                self.crashed.add(letter.sender)
+            else:
+                self.lost = self.lost or letter.sender
             return None
         problem = self.following.payload_problem(letter.label, letter.payload)
         if problem is not None:
@@ -92,7 +107,7 @@ class Conversation:
     def refuse(
         self, direction: Direction, label: str, payload: dict[str, Any], partner: str, problem: str
     ) -> Violation:
-        """What a message carries is not what its record says; the violation, recorded."""
+        """A message is refused before the monitor is asked, for what it carries or because it is too late; recorded."""
         following = self.following
         sender = following.role if direction == "!" else partner
         verdict = Violation.blaming(
@@ -101,7 +116,7 @@ class Conversation:
             print_word(direction, label, partner),
             f"`{label}` is refused: {problem}.",
             contract=following.protocol,
-            clause=f"record {label}",
+            clause=f"protocol {following.protocol}" if self.over else f"record {label}",
             reasons=(problem,),
         )
         if self._ledger is not None:
@@ -111,11 +126,22 @@ class Conversation:
 
     def take(self, letter: Letter) -> Verdict:
         """The role receives a message."""
-        return self.session.receive(letter.label, letter.payload, letter.sender)
+        verdict = self.session.receive(letter.label, letter.payload, letter.sender)
+        return self._moved(verdict, Symbol("?", letter.label, letter.sender))
 
     def take_crash(self, role: str) -> Verdict:
         """The role notices that a partner has crashed."""
-        return self.session.receive(CRASH, None, role)
+        return self._moved(self.session.receive(CRASH, None, role), Symbol("?", CRASH, role))
+
+    def send(self, label: str, payload: dict[str, Any], role: str) -> Verdict:
+        """The role sends a message."""
+        return self._moved(self.session.send(label, payload, role), Symbol("!", label, role))
+
+    def _moved(self, verdict: Verdict, symbol: Symbol) -> Verdict:
+        # INVARIANT: what the monitor accepts is a step of the machine: both are the role's projection.
+        if isinstance(verdict, Ok):
+            self.state = self.following.after(self.state, symbol)
+        return verdict
 
     @property
     def waiting(self) -> list[str]:
@@ -129,13 +155,6 @@ class Conversation:
 
     # -- what can happen -----------------------------------------------------------------------------------------------
 
-    @property
-    def state(self) -> int:
-        """Where the role is in its machine."""
-        state = self.session.current_state
-        assert isinstance(state, int)  # noqa: S101 - projections have no parts that run side by side
-        return state
-
     def next(self, labels: Collection[str] | None = None) -> Arrival | None:
         """What the role can have now, of these labels: what arrived first."""
         found: list[Arrival] = []
@@ -148,7 +167,7 @@ class Conversation:
                 order, delivery = waiting[0]
                 if delivery.letter.label == symbol.label:
                     found.append(Arrival(order, sender, symbol.label, delivery))
-            elif symbol.label == CRASH and sender in self.gone:
+            elif symbol.label == CRASH and sender in self.crashed:
                 found.append(Arrival(_LAST, sender, CRASH, None))
         return min(found, default=None, key=lambda arrival: arrival.order)
 
@@ -170,19 +189,14 @@ class Conversation:
         return False
 
     @property
-    def waits_in_vain_for(self) -> str | None:
-        """The partner that is gone, if the role can do nothing any more but wait for partners that are."""
-        edges = self.following.edges(self.state)
-        if not edges or self.next() is not None:
-            return None
-        if all(symbol.direction == "?" and symbol.partner in self.gone for symbol in edges):
-            return next(role for role in self.gone if any(symbol.partner == role for symbol in edges))
-        return None
+    def waits_in_vain(self) -> bool:
+        """Whether it is over for everybody, and nothing is left of it to be taken."""
+        return self.lost is not None and not self.finished and self.next() is None
 
     @property
     def is_new(self) -> bool:
         """Whether nothing has happened in it."""
-        return not self.begun and not self.last_sender
+        return self.begun is None and not self.last_sender
 
     @property
     def owes(self) -> list[str]:
@@ -195,7 +209,7 @@ class Conversation:
     @property
     def may_stop(self) -> bool:
         """Whether the protocol may be over for the role."""
-        return self.following.machine.states[self.state].stop is not None
+        return self.following.may_stop(self.state)
 
     @property
     def finished(self) -> bool:
@@ -212,4 +226,7 @@ class Conversation:
     @property
     def as_begun(self) -> Begun:
         """What the next life has to know of it."""
-        return Begun(conversation=self.id, part=self.following.part, cast=self.cast)
+        noticing = [s.partner or "" for s in self.following.edges(self.state) if (s.direction, s.label) == ("!", CRASH)]
+        return Begun(
+            conversation=self.id, part=self.following.part, cast=self.cast, noticed_by=tuple(dict.fromkeys(noticing))
+        )

@@ -16,18 +16,20 @@ if TYPE_CHECKING:
     from accord.agents.runtime.transport import Transport
     from accord.ledger import Ledger
 
-__all__ = ["Hub", "Remembered"]
+__all__ = ["Hub", "Key", "Remembered"]
 
+Key = tuple[str, "Part"]
+"""A conversation, and the role that an agent has in it."""
 _MOST_REMEMBERED = 10_000
 
 
 class Remembered:
-    """The last conversations that are over for an agent, so that nothing late opens one of them again."""
+    """The last conversations that are over for an agent, from life to life: nothing late opens one of them again."""
 
     def __init__(self) -> None:
-        self._keys: OrderedDict[tuple[str, Part], None] = OrderedDict()
+        self._keys: OrderedDict[Key, None] = OrderedDict()
 
-    def add(self, key: tuple[str, Part]) -> None:
+    def add(self, key: Key) -> None:
         """Remember one more; the oldest is forgotten if there are too many."""
         self._keys[key] = None
         if len(self._keys) > _MOST_REMEMBERED:

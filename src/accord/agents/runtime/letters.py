@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
 from accord.agents.following import Part
 
-__all__ = ["Begun", "Delivery", "Letter"]
+__all__ = ["Begun", "Delivery", "Gone", "Letter"]
+
+
+Gone = Literal["", "crashed", "lost"]
 
 
 class Letter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A message on its way, between two roles of one conversation.
 
-    `cast` says which agent plays which role. A letter that is `gone` carries no message: it tells that its sender takes
-    no further part in the conversation.
+    `cast` says which agent plays which role. A letter that says `gone` carries no message: its sender has crashed where
+    the protocol lets the receiver notice that (`crashed`), or the conversation is over for everybody (`lost`).
     """
 
     conversation: str
@@ -27,7 +30,7 @@ class Letter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     payload: dict[str, Any]
     cast: dict[str, str]
     opens: bool = False
-    gone: bool = False
+    gone: Gone = ""
 
     @property
     def part(self) -> Part:
@@ -48,8 +51,13 @@ class Delivery(NamedTuple):
 
 
 class Begun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A conversation in which an agent has done something that others know of."""
+    """A conversation in which an agent has done something that others know of.
+
+    `noticed_by` are the roles that would notice if the agent crashed now, as the protocol says; if there are none, its
+    crash would end the conversation for everybody.
+    """
 
     conversation: str
     part: Part
     cast: dict[str, str]
+    noticed_by: tuple[str, ...] = ()

@@ -14,24 +14,26 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from accord.agents.failures import PartnerCrashedError
-from accord.agents.runtime.activity import Pause
-from accord.agents.runtime.conversation import Conversation
-from accord.agents.runtime.letters import Letter
+from accord.agents.runtime.activity import Pause, Presence
+from accord.agents.runtime.conversation import Conversation, watch
+from accord.agents.runtime.letters import Begun, Letter
 from accord.agents.runtime.strand import Strand
-from accord.errors import UsageError, ViolationError
+from accord.errors import StoreError, UsageError, ViolationError
 from accord.language.global_tree import CRASH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Sequence
+    from collections.abc import Callable, Collection, Coroutine, Sequence
 
     from accord.agents.agent import Agent
     from accord.agents.declaring import Declaration
     from accord.agents.following import Following, Part
     from accord.agents.runtime.addressing import Addressee
     from accord.agents.runtime.conversation import Arrival
-    from accord.agents.runtime.hub import Hub
-    from accord.agents.runtime.letters import Begun, Delivery
+    from accord.agents.runtime.hub import Hub, Key
+    from accord.agents.runtime.letters import Delivery, Gone
     from accord.agents.runtime.memory import Memory
+    from accord.ledger import RecordedMonitor
+    from accord.monitor import Monitor
 
 __all__ = ["Life"]
 
@@ -65,9 +67,9 @@ class Life:
 
     def start(self) -> None:
         """Take letters, and run `on_start`."""
-        self._run(self._pump(), counted=False)
+        self._run(self._pump(), None)
         strand = Strand(self, f"{self.name}.on_start", handles=False)
-        self._run(self._strand(strand, self.agent.on_start))
+        self._run(self._strand(strand, self.agent.on_start), strand.presence)
 
     async def stop(self) -> None:
         """End every task of it, and wait until they are gone."""
@@ -87,19 +89,28 @@ class Life:
         if cancelled is not None:
             raise cancelled
 
-    def _run(self, work: Coroutine[object, object, None], *, counted: bool = True) -> None:
-        if counted:
+    async def say_farewell(self, but: Collection[str]) -> None:
+        """Tell those that go on, elsewhere, that conversations with this agent are over; `but` are those that stop."""
+        for conversation in list(self.conversations.values()):
+            begun = conversation.begun
+            if begun is not None and any(name not in but for name in begun.cast.values()):
+                await tell(self.hub, begun, "lost", but)
+                await self.hub.transport.end(self.name, begun, conversation.unsettled + conversation.waiting)
+
+    def _run(self, work: Coroutine[object, object, None], presence: Presence | None) -> None:
+        if presence is not None:
             self.hub.activity.begin()
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
 
         def done(task: asyncio.Task[None]) -> None:
             self._tasks.discard(task)
-            error = None if task.cancelled() else task.exception()
+            # Cancelled by nobody here: something that it waited for was. Whatever it owes will not come.
+            error = asyncio.CancelledError("cancelled from inside") if task.cancelled() else task.exception()
             if error is not None:
                 self._crash(error)
-            if counted:
-                self.hub.activity.finish()
+            if presence is not None:
+                presence.end()
 
         task.add_done_callback(done)
 
@@ -126,28 +137,36 @@ class Life:
         conversation = self.conversations.get(key)
         if conversation is None:
             following = next((f for f in self.declaration.roles if f.part == letter.part), None)
-            if following is None or letter.gone or key in self._over:
-                if not letter.gone:
-                    why = "its conversation is over" if following else "the agent does not follow this protocol"
-                    self.hub.note(letter, self.name, "not delivered", {"label": letter.label, "why": why})
-                await self.settle([delivery.number])
+            if following is None or key in self._over or letter.gone == "lost":
+                await self._undeliverable(delivery, key)
                 return
             conversation = self._add(letter.conversation, following, dict(letter.cast))
         verdict = conversation.arrive(delivery, next(self._orders))
-        if letter.gone:
-            await self.settle([delivery.number])
+        if letter.gone == "crashed" and conversation.lost == letter.sender:
+            # The protocol is past the place where its crash would be noticed: all have to know, not this role alone.
+            await tell(self.hub, conversation.as_begun, "lost")
         if verdict is not None:
             conversation.unsettled.append(delivery.number)
             await self.leave(conversation, f"`{letter.sender}` has sent what is not allowed")
             return
         self._advance(conversation)
 
+    async def _undeliverable(self, delivery: Delivery, key: Key) -> None:
+        """What to do with a letter for a conversation that the agent is not in."""
+        letter = delivery.letter
+        if letter.gone:
+            self._over.add(key)  # what others had sent in it before may come after this
+        else:
+            why = "its conversation is over" if key in self._over else "the agent does not follow this protocol"
+            self.hub.note(letter, self.name, "not delivered", {"label": letter.label, "why": why})
+        await self.settle([delivery.number])
+
     def _advance(self, conversation: Conversation) -> None:
         """Let whoever works on a conversation look again; if nobody does, begin the handler of what is next."""
         if conversation.over:
             return
         if conversation.strand is not None:
-            conversation.strand.pause.wake()
+            conversation.strand.wake()
             return
         arrival = conversation.next()
         if arrival is not None:
@@ -161,9 +180,10 @@ class Life:
                 )
             strand = Strand(self, f"{self.name}.{handler.method}", handles=True)
             strand.own(conversation)
-            self._run(self._strand(strand, lambda: self._handle(strand, conversation, arrival)))
-        elif conversation.waits_in_vain_for is not None:
-            self._run(self._lose(conversation, conversation.waits_in_vain_for))
+            handling = self._strand(strand, lambda: self._handle(strand, conversation, arrival))
+            self._run(handling, strand.presence)
+        elif conversation.waits_in_vain:
+            self._run(self._lose(conversation), Presence(self.hub.activity))
 
     async def _handle(self, strand: Strand, conversation: Conversation, arrival: Arrival) -> None:
         handler = self.declaration.handlers[arrival.label]
@@ -173,7 +193,7 @@ class Life:
     async def _strand(self, strand: Strand, work: Callable[[], Coroutine[object, object, None]]) -> None:
         strand.enter()
         bereaved = False
-        await self.hub.activity.turn(f"{strand.what} starts")
+        await strand.turn("starts")
         try:
             await work()
         except PartnerCrashedError:
@@ -187,9 +207,14 @@ class Life:
         for conversation in strand.conversations:
             if not conversation.over:
                 await self._let_go(strand, conversation, bereaved)
+            elif self.conversations.get((conversation.id, conversation.following.part)) is conversation:
+                raise StoreError(f"a message of conversation {conversation.id} may not have been sent: it cannot go on")
 
     async def _let_go(self, strand: Strand, conversation: Conversation, bereaved: bool) -> None:
         """A strand has ended: what does that mean for a conversation of it?"""
+        if conversation.lost is not None and conversation.waits_in_vain:
+            await self._lose(conversation)
+            return
         owed = conversation.owes
         if owed and bereaved:
             await self.leave(conversation, f"`{strand.what}` ended because a partner of another conversation crashed")
@@ -204,8 +229,7 @@ class Life:
                 verdict,
             )
         if conversation.finished:
-            conversation.session.close()
-            await self._end(conversation)
+            await self.finish(conversation)
             return
         conversation.strand = None
         handled, conversation.unsettled = conversation.unsettled, []
@@ -225,6 +249,10 @@ class Life:
             raise UsageError("\n".join(problems))
         self._checked.add(message_class)
 
+    def outside(self, following: Following) -> Monitor | RecordedMonitor:
+        """A monitor for what is tried in no conversation."""
+        return watch(following, f"{self.name}/{following.role}", self.hub.ledger)
+
     async def open(self, following: Following, role: str, addressee: Addressee) -> Conversation:
         """Open a conversation and find out who plays in it."""
         cast = {following.role: self.name}
@@ -242,24 +270,32 @@ class Life:
             cast[other] = names[0]
         return self._add(self.hub.new_id(), following, cast)
 
-    async def post(self, conversation: Conversation, letter: Letter) -> None:
+    async def post(self, conversation: Conversation, letter: Letter, pause: Pause) -> None:
         """Put a letter into its receiver's mailbox; what is for somebody who is gone is only noted."""
-        if letter.receiver in conversation.gone:
-            why = f"`{letter.receiver}` has crashed"
+        if conversation.lost is not None:
+            why = f"`{conversation.lost}` has crashed"
             self.hub.note(letter, self.name, "not delivered", {"label": letter.label, "why": why})
             return
         try:
-            await self.hub.transport.post(conversation.cast[letter.receiver], letter, Pause(self.hub.activity))
+            await self.hub.transport.post(conversation.cast[letter.receiver], letter, pause)
         except BaseException:
             # Nobody knows whether it is there. The monitor says that it was sent, so the conversation cannot go on.
             conversation.over = True
             raise
 
     async def begin(self, conversation: Conversation) -> None:
-        """From now on others know of it."""
-        if not conversation.begun:
-            conversation.begun = True
-            await self.hub.transport.begin(self.name, conversation.as_begun)
+        """Others know of it from now on, or something else of it."""
+        begun = conversation.as_begun
+        if conversation.begun != begun:
+            conversation.begun = begun
+            await self.hub.transport.begin(self.name, begun)
+        notices, conversation.notices = conversation.notices, []
+        await self.settle(notices)
+
+    async def finish(self, conversation: Conversation) -> None:
+        """Nothing more can happen in it."""
+        conversation.session.close()
+        await self._end(conversation)
 
     async def settle(self, numbers: Sequence[str]) -> None:
         """These letters are handled; what they have changed is kept before."""
@@ -276,22 +312,26 @@ class Life:
         """Take no further part in a conversation, and tell all others."""
         conversation.over = True
         self.hub.note(conversation.as_begun, self.name, "left", {"why": why, **conversation.standing})
-        await tell(self.hub, conversation.as_begun, conversation.gone)
+        await tell(self.hub, conversation.as_begun, "lost")
         await self._end(conversation)
 
-    async def bereaved(self, conversation: Conversation, role: str) -> PartnerCrashedError:
+    async def bereaved(self, conversation: Conversation) -> PartnerCrashedError:
         """A partner has crashed, and there is nothing to do about it."""
         if not conversation.over:
-            await self._lose(conversation, role)
+            await self._lose(conversation)
+        role = conversation.lost or ""
         message = (
             f"`{role}` of protocol `{conversation.following.protocol}` has crashed, and the protocol does not say what "
             f"comes then: the conversation {conversation.id} is over"
         )
         return PartnerCrashedError(message, role=role, conversation=conversation.id)
 
-    async def _lose(self, conversation: Conversation, role: str) -> None:
-        conversation.lost = role
-        await self.leave(conversation, f"`{role}` has crashed")
+    async def _lose(self, conversation: Conversation) -> None:
+        """It is over, and all others know it."""
+        conversation.over = True
+        why = f"`{conversation.lost}` has crashed"
+        self.hub.note(conversation.as_begun, self.name, "left", {"why": why, **conversation.standing})
+        await self._end(conversation)
 
     def forget(self, conversation: Conversation) -> None:
         """It has not been opened after all."""
@@ -307,15 +347,17 @@ class Life:
         key = (conversation.id, conversation.following.part)
         self.conversations.pop(key, None)
         self._over.add(key)
-        left = conversation.unsettled + conversation.waiting
+        left = conversation.unsettled + conversation.notices + conversation.waiting
         await self.save()
         await self.hub.transport.end(self.name, conversation.as_begun, left)
 
 
-async def tell(hub: Hub, begun: Begun, gone: Sequence[str] | dict[str, None] = ()) -> None:
-    """Tell all others in a conversation that a role takes no further part in it."""
-    for role, name in begun.cast.items():
-        if role == begun.part.role or role in gone:
+async def tell(hub: Hub, begun: Begun, gone: Gone, but: Collection[str] = ()) -> None:
+    """Tell others in a conversation that a role takes no further part in it, unless their names are among `but`."""
+    told = begun.noticed_by if gone == "crashed" else begun.cast
+    for role in told:
+        name = begun.cast[role]
+        if role == begun.part.role or name in but:
             continue
         letter = Letter(
             conversation=begun.conversation,
@@ -326,6 +368,6 @@ async def tell(hub: Hub, begun: Begun, gone: Sequence[str] | dict[str, None] = (
             label=CRASH,
             payload={},
             cast=begun.cast,
-            gone=True,
+            gone=gone,
         )
-        await hub.transport.post(name, letter, Pause(hub.activity))
+        await hub.transport.post(name, letter, Pause(Presence(hub.activity)))

@@ -144,7 +144,7 @@ class RedisStreams(Transport):
         """Put a letter into a mailbox."""
         data = msgspec.json.encode(letter)
         keys = [self._key(name, "box"), self._key(name, "lanes"), self._key(name, "life")]
-        arguments = [letter.lane, "gone" if letter.gone else "", data, 100]
+        arguments = [letter.lane, letter.gone, data, 100]
         wait = _SHORTEST
         while True:
             with self._told():

@@ -164,9 +164,9 @@ class Supervisor:
         try:
             # All mailboxes are there before the first agent starts: it may send at once.
             begun = {child.name: await self._open(child) for child in self._children.values()}
-            self._watching = asyncio.get_running_loop().create_task(self._watch())
             for child in self._children.values():
                 await self._live(child, begun[child.name])
+            self._watching = asyncio.get_running_loop().create_task(self._watch())
         except BaseException:
             await self._shut_down()
             raise
@@ -187,6 +187,11 @@ class Supervisor:
         if self._watching is not None:
             self._watching.cancel()
             await asyncio.wait([self._watching])
+        lives = [child.life for child in self._children.values() if child.life is not None]
+        for life in lives:
+            await life.stop()
+        for life in lives:
+            await life.say_farewell(but=self._children)
         await self._stop(list(self._children.values()))
 
     # -- crashes -------------------------------------------------------------------------------------------------------
@@ -246,7 +251,7 @@ class Supervisor:
                 conversation, child.name, "restarted", {"why": "the agent's life has ended in the middle of it"}
             )
             over.add((conversation.conversation, conversation.part))
-            await tell(self._hub, conversation)
+            await tell(self._hub, conversation, "crashed" if conversation.noticed_by else "lost")
             await self._transport.end(child.name, conversation, ())
         try:
             memory = None if self._store is None else Memory(self._store, child.name, child.declaration)

@@ -45,7 +45,7 @@ class Transport(ABC):
 
     @abstractmethod
     async def post(self, name: str, letter: Letter, pause: Pause) -> None:
-        """Put a letter into a mailbox, and wait while its lane is full; one that is `gone` never waits.
+        """Put a letter into a mailbox, and wait while its lane is full; one that says `gone` never waits.
 
         Who waits for somebody in this process waits by `pause`, so that it is known that nothing moves.
         """

@@ -7,10 +7,6 @@ from dataclasses import dataclass
 
 import pydantic
 import pytest
-
-from accord.agents import Agent, follows, persistent
-from accord.testing import EverySchedule, RandomSchedule
-from accord.stores import MemoryStore
 from tests.crews import (
     REQUEST_RESPONSE,
     SYNC,
@@ -21,6 +17,10 @@ from tests.crews import (
     SchemaChanged,
     run,
 )
+
+from accord.agents import Agent, follows, persistent
+from accord.stores import MemoryStore
+from accord.testing import EverySchedule, RandomSchedule
 
 
 @follows(SYNC, as_="APISteward")
@@ -153,7 +153,11 @@ def test_two_protocols_in_one_agent():
         assert seen.index("deployed") < seen.index("changed")
         runs.add(tuple(seen))
     assert every.complete
-    assert runs == {("users", 2, "deployed", "changed"), (2, "users", "deployed", "changed"), (2, "deployed", "users", "changed")}
+    assert runs == {
+        ("users", 2, "deployed", "changed"),
+        (2, "users", "deployed", "changed"),
+        (2, "deployed", "users", "changed"),
+    }
 
 
 BOOKING = """

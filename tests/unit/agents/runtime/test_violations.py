@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
+from tests.crews import REQUEST_RESPONSE, SYNC, Acknowledged, Recorded, Request, Response, SchemaChanged, run
 
 from accord import UsageError, Violation, ViolationError
 from accord.agents import Agent, AgentRef, Crash, GaveUpError, Supervisor, follows
 from accord.testing import EverySchedule
-from tests.crews import REQUEST_RESPONSE, SYNC, Acknowledged, Recorded, Request, Response, SchemaChanged, run
+
+CHANGED = SchemaChanged("a", "b")
 
 
 @dataclass
@@ -80,7 +82,10 @@ def test_a_second_reply():
     got: list[object] = []
     kind, text = crash_of(steward(handle), (Database, got))
     assert kind is ViolationError
-    assert "role `APISteward`: `DatabaseSteward!Acknowledged` is not allowed" in text
+    assert text == (
+        "protocol `SchemaSync`, role `APISteward`: `Acknowledged` is refused: "
+        "protocol `SchemaSync` is over for `APISteward` in this conversation."
+    )
 
 
 def test_a_reply_outside_a_handler():
@@ -89,7 +94,10 @@ def test_a_reply_outside_a_handler():
         async def on_start(self) -> None:
             await self.reply(Acknowledged())
 
-    assert crash_of(Eager) == (UsageError, "E073: `reply` outside a handler: there is no message to reply to; use `send`")
+    assert crash_of(Eager) == (
+        UsageError,
+        "E073: `reply` outside a handler: there is no message to reply to; use `send`",
+    )
 
 
 def test_a_message_that_is_not_the_first_one():
@@ -206,7 +214,7 @@ def test_another_branch_than_the_one_that_is_waited_for():
 
     @follows(CHOICE, as_="B")
     class Decider(Agent):
-        async def on_ask(self, ask: Ask) -> None:
+        async def on_ask(self, _ask: Ask) -> None:
             await self.reply(No())
 
         async def on_thanks(self, thanks: Thanks) -> None: ...
@@ -222,12 +230,12 @@ def test_a_message_without_a_handler():
         async def on_start(self) -> None:
             await self.send("B", Ask())
 
-        async def on_yes(self, yes: Yes) -> None:
+        async def on_yes(self, _yes: Yes) -> None:
             await self.reply(Thanks())
 
     @follows(CHOICE, as_="B")
     class Decider(Agent):
-        async def on_ask(self, ask: Ask) -> None:
+        async def on_ask(self, _ask: Ask) -> None:
             await self.reply(No())
 
     kind, text = crash_of(Asker, Decider)
@@ -247,14 +255,14 @@ def sender_of(act, protocol=SYNC, role="DatabaseSteward"):
 @pytest.mark.parametrize(
     ("act", "message"),
     [
-        (lambda self: self.send("Nobody", SchemaChanged("a", "b")), "E078: role `Nobody` shares no protocol with this agent"),
-        (lambda self: self.send(AgentRef("nobody"), SchemaChanged("a", "b")), "E078: agent `nobody` shares no protocol"),
-        (lambda self: self.send(3, SchemaChanged("a", "b")), "a message goes to a role (`str`), an `AgentRef`, or an agent's class, got `int`"),
-        (lambda self: self.send("APISteward", "hello"), "a message is an instance of a dataclass, a msgspec Struct or a pydantic model, got `str`"),
+        (lambda self: self.send("Nobody", CHANGED), "E078: role `Nobody` shares no protocol with this agent"),
+        (lambda self: self.send(AgentRef("nobody"), CHANGED), "E078: agent `nobody` shares no protocol"),
+        (lambda self: self.send(3, CHANGED), "a message goes to a role (`str`), an `AgentRef`, or an agent's class"),
+        (lambda self: self.send("APISteward", "hello"), "a message is an instance of a dataclass, a msgspec Struct or"),
         (lambda self: self.send("APISteward", Acknowledged), "got the class `Acknowledged`"),
         (lambda self: self.send("APISteward", Crash("x")), "`Crash` is nothing to send"),
         (lambda self: self.receive(str), "`receive` is given the class of a message, or `A | B`, got <class 'str'>"),
-        (lambda self: self.send("APISteward", SchemaChanged("a", "b")), "role `APISteward` of protocol `SchemaSync`: no agent plays it"),
+        (lambda self: self.send("APISteward", CHANGED), "role `APISteward` of protocol `SchemaSync`: no agent plays"),
     ],
 )  # fmt: skip
 def test_calls_that_cannot_be_meant(act, message):
@@ -288,7 +296,8 @@ def test_several_agents_that_could_be_meant():
 
     kind, text = crash_of(*workers, client("Server"))
     assert text == (
-        "role `Server` of protocol `RequestResponse`: several agents play it: one, two; send the first message to one of them"
+        "role `Server` of protocol `RequestResponse`: several agents play it: one, two; "
+        "send the first message to one of them"
     )
     kind, text = crash_of(*workers, client(Worker))
     assert kind is UsageError and "several agents are of class `Worker`: one, two" in text
@@ -330,7 +339,7 @@ def test_a_supervisor_that_is_used_wrongly():
     for options in ({"max_restarts": -1}, {"mailbox": 0}, {"within": 0}):
         with pytest.raises(UsageError, match="`max_restarts` is 0 or more"):
             Supervisor(**options)
-    with pytest.raises(UsageError, match="a strategy is one of `one_for_one`, .* got 'all'"):
+    with pytest.raises(UsageError, match=r"a strategy is one of `one_for_one`, .* got 'all'"):
         Supervisor(strategy="all")
     supervisor = Supervisor()
     reference = supervisor.add(Database)

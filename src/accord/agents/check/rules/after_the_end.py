@@ -16,4 +16,6 @@ __all__ = ["after_the_end"]
 def after_the_end(script: Script, label: str) -> Misstep:
     """Nothing more is due."""
     message = f"`{print_label(label)}` comes after the end of `{script.protocol}`"
-    return Misstep("E080", message, f"the step is {script.step_of(label)}; the conversation is over here", "after the end")
+    return Misstep(
+        "E080", message, f"the step is {script.step_of(label)}; the conversation is over here", "after the end"
+    )

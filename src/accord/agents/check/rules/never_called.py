@@ -21,7 +21,9 @@ def never_called(scripts: Sequence[Script], label: str, method: str) -> Misstep:
     shown = print_label(label)
     received = [word for script in scripts for word, _ in sorted(script.received)]
     if label in received:
-        message = f"`{method}` is never called: whenever `{shown}` comes, a `receive` takes it or nobody has asked for it"
+        message = (
+            f"`{method}` is never called: whenever `{shown}` comes, a `receive` takes it or nobody has asked for it"
+        )
         return Misstep("E083", message, "remove the handler, or what keeps the message from it", "never called")
     roles = listed([script.role for script in scripts]) or "this agent"
     meant = did_you_mean(label, received)

@@ -24,6 +24,10 @@ def starving(trap: Trap, scripts: Sequence[Script]) -> Iterator[Misstep]:
         heard = {partner for number, partner in trap.partners if number == part}
         starved = [partner for partner in waiting if partner not in heard]
         if starved:
-            message = f"this loop never ends, and {listed(starved, 'and')} of `{script.protocol}` waits for `{script.role}`"
-            yield Misstep("E085", message, "leave the loop, by `break` or `return`, when the partner is due", "for ever")
+            message = (
+                f"this loop never ends, and {listed(starved, 'and')} of `{script.protocol}` waits for `{script.role}`"
+            )
+            yield Misstep(
+                "E085", message, "leave the loop, by `break` or `return`, when the partner is due", "for ever"
+            )
             return

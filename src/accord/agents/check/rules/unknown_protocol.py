@@ -21,7 +21,9 @@ def no_such_protocol(name: str, known: Sequence[str], *, by_name: bool) -> Misst
         if meant:
             help_ += f'["{meant}"]'
     else:
-        help_ = f"did you mean `{meant}`?" if meant else f"the contract declares {listed(known, 'and')}" if known else ""
+        help_ = (
+            f"did you mean `{meant}`?" if meant else f"the contract declares {listed(known, 'and')}" if known else ""
+        )
     return Misstep("E070", f"unknown protocol `{name}`", help_, "not declared")
 
 
@@ -40,4 +42,6 @@ def not_one_protocol(names: Sequence[str]) -> Misstep:
 
 def unreadable_contract(path: str, why: str) -> Misstep:
     """A contract file that is not there."""
-    return Misstep("E070", f"the contract `{path}` cannot be read: {why}", "the path is looked up from here and beside the file")
+    return Misstep(
+        "E070", f"the contract `{path}` cannot be read: {why}", "the path is looked up from here and beside the file"
+    )

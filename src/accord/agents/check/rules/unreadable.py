@@ -14,7 +14,13 @@ def unreadable(source: Source, error: BaseException) -> Diagnostic:
         last = source.line_and_column(len(source.text))[0]
         line = min(max(error.lineno, 1), last)
         at = min(source.line_start(line) + max((error.offset or 1) - 1, 0), len(source.text))
-    said = error.msg if isinstance(error, SyntaxError) else "it is nested too deeply" if isinstance(
-        error, RecursionError | MemoryError
-    ) else str(error)
-    return Diagnostic("E086", f"the file is no Python: {said}", source, Span(at, at + 1), help="nothing in it was checked")
+    said = (
+        error.msg
+        if isinstance(error, SyntaxError)
+        else "it is nested too deeply"
+        if isinstance(error, RecursionError | MemoryError)
+        else str(error)
+    )
+    return Diagnostic(
+        "E086", f"the file is no Python: {said}", source, Span(at, at + 1), help="nothing in it was checked"
+    )

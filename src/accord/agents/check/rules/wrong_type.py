@@ -20,7 +20,9 @@ def wrong_type(script: Script | None, label: str, expected: Sequence[tuple[str, 
     """`expected` are the messages that could be sent, with their receivers."""
     shown = print_label(label)
     if script is None:
-        return Misstep("E074", f"`{shown}` is sent, and the agent follows no protocol", "write `@follows`", "wrong type")
+        return Misstep(
+            "E074", f"`{shown}` is sent, and the agent follows no protocol", "write `@follows`", "wrong type"
+        )
     wants = f"expects {labelled(word for word, _ in expected)}" if expected else "expects nothing to be sent here"
     message = f"protocol `{script.protocol}` {wants}, got `{shown}`"
     meant = did_you_mean(label, [word for word, _ in expected])
