@@ -20,6 +20,7 @@ _LIMITS = Limits(
     remembered_standings=20_000,
     set_members=20_000,
     instances=20_000,
+    decompressed_bytes=64_000_000,
     search=5_000,
 )
 
