@@ -13,9 +13,9 @@ __all__ = ["DEFAULT_BOUNDS", "Bounds"]
 
 
 _LIMITS = Limits(
-    source_characters=400_000,
+    source_characters=200_000,
     nesting=4_000,
-    states=50_000,
+    states=20_000,
     configurations=2_000,
     remembered_standings=20_000,
     set_members=20_000,
