@@ -161,8 +161,8 @@ def test_damaged_results_are_worked_out_again(audited, folder, tmp_path):
 def test_the_cache_does_not_grow_without_bound(tmp_path):
     cache = Cache(tmp_path)
     for number in range(5):
-        with cache.writing(f"{number:064x}") as stream:
-            stream.write(b"x" * 1000)
+        with cache.writing(f"{number:064x}") as writing:
+            writing.stream.write(b"x" * 1000)
     cache.tidy(2500)
     assert len(cache.keys()) == 2
 
@@ -289,6 +289,6 @@ def test_standard_input_is_read(monkeypatch, tmp_path):
     found = audit(compile(CONFIRM), ["-"], jobs=1)
     assert {v.file for v in found.verdicts()} == {"-"}
     assert found.tally.runs == 2
-    spooled = found.plan.spooled
+    (spooled,) = found.plan.spooled
     found.close()
     assert not spooled.exists()
