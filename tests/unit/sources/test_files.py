@@ -117,7 +117,7 @@ def test_what_cannot_be_looked_into_is_not_passed_over(tmp_path, monkeypatch):
             list(read_runs(str(tmp_path / name)))
 
 
-@pytest.mark.parametrize("data", [b"", b"\n  \n", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("data", [b"", b"\n  \n", b"\xef\xbb\xbf", b"[]\n"])
 def test_an_empty_file_has_no_runs(tmp_path, data):
     path = tmp_path / "runs.json"
     path.write_bytes(data)

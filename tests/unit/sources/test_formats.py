@@ -362,7 +362,9 @@ def test_a_role_that_nobody_knows_breaks_its_run_in_other_formats(name):
 
 # -- files that begin badly --------------------------------------------------------------------------------------------
 
-CHATS = [[{"role": "user", "content": f"hello {number}"}, {"role": "assistant", "content": "hi"}] for number in range(4)]
+CHATS = [
+    [{"role": "user", "content": f"hello {number}"}, {"role": "assistant", "content": "hi"}] for number in range(4)
+]
 
 
 def lines_of(*records):
@@ -375,7 +377,14 @@ def said(found):
 
 @pytest.mark.parametrize(
     "first",
-    [b'{"messages": [{"role": "user", "con\n', b"log opened\n", b"null\n", b'tent": "x"}]}\n', b"\xff\xfe{\n", b"[10:03] go\n"],
+    [
+        b'{"messages": [{"role": "user", "con\n',
+        b"log opened\n",
+        b"null\n",
+        b'tent": "x"}]}\n',
+        b"\xff\xfe{\n",
+        b"[10:03] go\n",
+    ],
 )
 def test_a_damaged_first_line_does_not_take_the_others_with_it(first):
     """Logs that are rotated begin in the middle of a line."""

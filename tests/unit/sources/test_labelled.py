@@ -125,7 +125,7 @@ def test_damaged_files(name, data, reason):
 
 
 def test_a_byte_that_is_no_text_breaks_its_run_alone():
-    rows = b"run,label,payload\na,!x,\nb,!x\xff,\na,!y,\nb,!y,\n\xff,!x,\nc,!x,\"{\"\"t\"\": \"\"\xc3\xa4\"\"}\"\n"
+    rows = b'run,label,payload\na,!x,\nb,!x\xff,\na,!y,\nb,!y,\n\xff,!x,\nc,!x,"{""t"": ""\xc3\xa4""}"\n'
     runs = read(rows, "csv")
     assert [(run.line, run.reason) for run in runs if isinstance(run, Broken)] == [
         (3, "it is not UTF-8; run b is left out"),
