@@ -11,6 +11,7 @@ import tempfile
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from time import time
 from typing import TYPE_CHECKING, BinaryIO
 
 from accord.audit.results import is_whole
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["Cache", "CannotKeepError", "Writing", "default_folder"]
 
 _MOST_BYTES = 4_000_000_000
+_UNFINISHED = ".part"
+_LONGEST_WRITING = 86_400
+"""Seconds after which nobody writes to what is not finished."""
 
 
 def default_folder() -> Path:
@@ -78,7 +82,7 @@ class Cache:
         folder = self.path(key).parent
         try:
             folder.mkdir(exist_ok=True)
-            descriptor, name = tempfile.mkstemp(dir=folder, prefix=".", suffix=".part")
+            descriptor, name = tempfile.mkstemp(dir=folder, prefix=".", suffix=_UNFINISHED)
         except OSError as error:
             raise self._refused(error) from None
         try:
@@ -101,9 +105,13 @@ class Cache:
     def tidy(self, most: int = _MOST_BYTES) -> None:
         """Forget what was used least recently, until the rest fits; and what killed workers left behind."""
         found = []
+        abandoned = time() - _LONGEST_WRITING
         for path in self.folder.glob("??/*"):
             with suppress(OSError):
                 facts = path.stat()
+                if path.suffix == _UNFINISHED and facts.st_mtime < abandoned:
+                    path.unlink()
+                    continue
                 found.append((facts.st_mtime, facts.st_size, path))
         room = most
         for _, size, path in sorted(found, reverse=True):
