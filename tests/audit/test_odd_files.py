@@ -49,6 +49,8 @@ def test_a_file_with_several_names_is_one_file(audited, tmp_path, monkeypatch):
     found = audited(["a.json", "./a.json", str(tmp_path / "a.json"), tmp_path, "**/*.json"])
     assert (found.tally.files, found.tally.runs) == (1, 2)
     assert [task.name for task in found.plan.files] == ["a.json"]
+    os.link(tmp_path / "a.json", tmp_path / "copy.json")
+    assert audited([tmp_path]).tally.files == 2
 
 
 def test_the_result_of_a_file_that_changes_is_not_kept_as_that_of_what_it_was(audited, tmp_path, monkeypatch):

@@ -57,7 +57,7 @@ def make_plan(paths: Iterable[str]) -> Plan:
     """
     tasks: list[FileTask] = []
     spooled: list[Path] = []
-    known: set[tuple[int, int]] = set()
+    names = _Names()
     files = files_of(paths)
     if not files:
         raise UsageError("no files of runs: name files, folders or patterns, or `-` for standard input")
@@ -65,9 +65,8 @@ def make_plan(paths: Iterable[str]) -> Plan:
         for path in files:
             facts = _facts(path)
             if facts is not None and stat.S_ISREG(facts.st_mode):
-                if (facts.st_dev, facts.st_ino) in known:
+                if not names.is_new(path, facts):
                     continue
-                known.add((facts.st_dev, facts.st_ino))
                 tasks.append(FileTask(len(tasks), path, path, facts.st_size))
             elif path == STDIN or (facts is not None and not stat.S_ISDIR(facts.st_mode)):
                 _spool(path, spooled)
@@ -79,6 +78,26 @@ def make_plan(paths: Iterable[str]) -> Plan:
         Plan((), tuple(spooled)).forget()
         raise
     return Plan(tuple(tasks), tuple(spooled))
+
+
+class _Names:
+    """The places that paths lead to. A file that is linked stands in several; where a path leads is asked only then."""
+
+    def __init__(self) -> None:
+        self._first: dict[tuple[int, int], str] = {}
+        self._places: set[str] = set()
+
+    def is_new(self, path: str, facts: os.stat_result) -> bool:
+        """Whether no path before has led there."""
+        first = self._first.setdefault((facts.st_dev, facts.st_ino), path)
+        if first == path:
+            return True
+        self._places.add(os.path.realpath(first))
+        place = os.path.realpath(path)
+        if place in self._places:
+            return False
+        self._places.add(place)
+        return True
 
 
 def _facts(path: str) -> os.stat_result | None:

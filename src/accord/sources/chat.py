@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CHAT", "ChatMessage", "QuickMessage", "SkimmedMessage", "chat_messages"]
 
-Content = str | list[Any] | dict[str, Any] | None
+Content = str | list[Any] | dict[str, Any] | int | float | bool | None
 _NO_ARGUMENTS = msgspec.Raw(b"null")
 
 
