@@ -32,8 +32,8 @@ __all__ = ["command"]
 def command(paths: tuple[Path, ...], format_: str) -> None:
     """Check that agents follow the protocols they declare, on every path, without running them.
 
-    PATH is a Python file, a folder (all *.py and *.accord files in it, hidden folders left out) or - for standard input.
-    Contracts that the code loads are read from where it says, seen from here or from its own folder.
+    PATH is a Python file, a folder (all *.py and *.accord files in it, hidden folders left out) or - for standard
+    input. Contracts that the code loads are read from where it says, seen from here or from its own folder.
 
     `# accord: ignore[E076] reason` on the line of a finding accepts it; what is accepted is listed.
 
@@ -76,11 +76,15 @@ def _print(screen: Screen, report: Report, files: int) -> None:
 
 
 def _summary(report: Report, files: int) -> str:
-    looked = f"{report.agents} agent{'' if report.agents == 1 else 's'} in {files} file{'' if files == 1 else 's'}"
-    severities = [finding.severity for finding in report.findings]
+    where = f"in {files} file{'' if files == 1 else 's'}"
+    looked = f"{report.agents or 'no'} agent{'' if report.agents == 1 else 's'} {where}"
     ignored = f", {len(report.ignored)} ignored" if report.ignored else ""
+    severities = [finding.severity for finding in report.findings]
     if not severities:
-        return f"{looked}: {'follows' if report.agents == 1 else 'follow'} {'its' if report.agents == 1 else 'their'} protocols{ignored}" if report.agents else f"no agents in {files} file{'' if files == 1 else 's'}"
+        follow = "follows its protocols" if report.agents == 1 else "follow their protocols"
+        return (
+            f"{looked} {follow}{ignored}" if report.agents else f"no agents in {files} file{'' if files == 1 else 's'}"
+        )
     counts = [(severities.count("error"), "error"), (severities.count("warning"), "warning")]
     counted = ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for count, what in counts if count)
     return f"{counted}{ignored} in {looked}"

@@ -9,7 +9,7 @@ from accord.diagnostics.code import Code
 
 __all__ = ["AGENT_CODES"]
 
-_FILE = '''from dataclasses import dataclass
+_FILE = """from dataclasses import dataclass
 from accord.agents import Agent, follows
 
 ASKING = "record Ask { text: String } protocol Asking { Client -> Server: Ask; Server -> Client: Answer }"
@@ -21,17 +21,28 @@ class Ask:
 @dataclass
 class Answer: ...
 
-'''
+"""
 
-_SERVER = '''@follows(ASKING, as_="Server")
+_SERVER = """@follows(ASKING, as_="Server")
 class Server(Agent):
     async def on_ask(self, ask: Ask):
-'''
+"""
 
-_CLIENT = '''@follows(ASKING, as_="Client")
+_CLIENT = """@follows(ASKING, as_="Client")
 class Client(Agent):
     async def on_start(self):
-'''
+"""
+
+_STRANGER = """OTHER = "protocol Other { X -> Y: Hello }"
+
+@dataclass
+class Hello: ...
+
+@follows(OTHER, as_="Y")
+class Stranger(Agent):
+    async def on_hello(self, hello: Hello): ...
+
+"""
 
 _REPLYING = _FILE + _SERVER + "        await self.reply(Answer())\n"
 _ASKING = (
@@ -65,7 +76,7 @@ AGENT_CODES = (
         "protocol is not known",
         "`@follows` names a protocol between roles: the text of a contract, the `Path` of its file, or what "
         "`accord.load` or `accord.compile` made of it. A contract with several is followed by `contract[name]`.",
-        _REPLYING.replace('@follows(ASKING, as_', '@follows("Asking", as_').replace("ASKING =", "UNUSED ="),
+        _REPLYING.replace("@follows(ASKING, as_", '@follows("Asking", as_').replace("ASKING =", "UNUSED ="),
         _REPLYING,
     ),
     Code(
@@ -88,7 +99,7 @@ AGENT_CODES = (
         "reply outside a handler",
         "`reply` answers the message that a handler was called with. In `on_start` there is none: use `send` with the "
         "role that the message is for.",
-        _REPLYING + '\n    async def on_start(self):\n        await self.reply(Answer())\n',
+        _REPLYING + "\n    async def on_start(self):\n        await self.reply(Answer())\n",
         _REPLYING,
     ),
     Code(
@@ -124,11 +135,7 @@ AGENT_CODES = (
         "E078",
         "agents share no protocol",
         "A message goes to an agent that plays a role of the same protocol.",
-        _ASKING.replace('"Server"', "Stranger").replace(
-            "@follows",
-            'OTHER = "protocol Other { X -> Y: Hello }"\n\n@dataclass\nclass Hello: ...\n\n'
-            '@follows(OTHER, as_="Y")\nclass Stranger(Agent):\n    async def on_hello(self, hello: Hello): ...\n\n@follows',
-        ).split("        answer =")[0],
+        _FILE + _STRANGER + _CLIENT + '        await self.send(Stranger, Ask("why?"))\n',
         _ASKING,
     ),
     Code(
@@ -151,7 +158,9 @@ AGENT_CODES = (
         "message never comes",
         "`receive` waits for a message that nobody sends at this point: in no protocol of the agent, before it has "
         "done what comes first, or after the end.",
-        _FILE + _CLIENT + '        answer = await self.receive(Answer)\n        await self.send("Server", Ask("why?"))\n',
+        _FILE
+        + _CLIENT
+        + '        answer = await self.receive(Answer)\n        await self.send("Server", Ask("why?"))\n',
         _ASKING,
     ),
     Code(
@@ -174,9 +183,9 @@ AGENT_CODES = (
         "message does not fit its record",
         "A message class has the fields of the record of its name, with types that mean the same, and every message "
         "is made with all of them.",
-        _ASKING.replace("text: str", "text: int").replace('Ask("why?")', "Ask(number)").replace(
-            "        await", "        number = len(str(7))\n        await"
-        ),
+        _ASKING.replace("text: str", "text: int")
+        .replace('Ask("why?")', "Ask(number)")
+        .replace("        await", "        number = len(str(7))\n        await"),
         _ASKING,
     ),
     Code(
@@ -186,8 +195,8 @@ AGENT_CODES = (
         "and hears nothing of it in the loop.",
         _COUNTING + '        while True:\n            await self.send("B", One())\n',
         _COUNTING
-        + "        for _ in range(9):\n"
-        + '            await self.send("B", One())\n        await self.send("B", Done())\n        await self.send("C", Sum())\n',
+        + '        for _ in range(9):\n            await self.send("B", One())\n'
+        + '        await self.send("B", Done())\n        await self.send("C", Sum())\n',
     ),
     Code(
         "E086",
@@ -200,9 +209,9 @@ AGENT_CODES = (
         "W087",
         "nobody follows a protocol",
         "The files declare a protocol, and no agent in them plays any of its roles.",
-        _REPLYING.replace(
-            "ASKING =", 'OTHER = accord.compile("protocol Other { X -> Y: Hello }")\nASKING ='
-        ).replace("from dataclasses", "import accord\nfrom dataclasses"),
+        _REPLYING.replace("ASKING =", 'OTHER = accord.compile("protocol Other { X -> Y: Hello }")\nASKING =').replace(
+            "from dataclasses", "import accord\nfrom dataclasses"
+        ),
         _REPLYING,
     ),
     Code(

@@ -91,5 +91,7 @@ def test_every_code_the_source_uses_is_in_the_table():
 
 def test_every_code_in_the_table_is_used():
     source = Path(accord.__file__).parent
-    text = "".join(f.read_text(encoding="utf-8") for f in source.rglob("*.py") if f.name not in {"codes.py", "agent_codes.py"})
+    text = "".join(
+        f.read_text(encoding="utf-8") for f in source.rglob("*.py") if f.name not in {"codes.py", "agent_codes.py"}
+    )
     assert [code for code in CODES if f'"{code}"' not in text] == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from accord.agents.check.exceptions import Catch, Caught, Later, Outwards, Through, names_in
@@ -137,10 +138,10 @@ class _Builder(Expressions):
         leaving = self.node(Pass("raises"), statement, list(around.throws.targets(raised)), around.throws)
         return leaving if statement.exc is None else self.expression(statement.exc, leaving, around)
 
-    def on_Break(self, statement: ast.Break, then: Node, around: Around) -> Node:  # noqa: N802
+    def on_Break(self, _: ast.Break, then: Node, around: Around) -> Node:  # noqa: N802
         return around.breaks() if around.breaks is not None else then
 
-    def on_Continue(self, statement: ast.Continue, then: Node, around: Around) -> Node:  # noqa: N802
+    def on_Continue(self, _: ast.Continue, then: Node, around: Around) -> Node:  # noqa: N802
         return around.continues() if around.continues is not None else then
 
     def on_If(self, statement: ast.If, then: Node, around: Around) -> Node:  # noqa: N802
@@ -163,7 +164,7 @@ class _Builder(Expressions):
         begin = self.node(Rounds(self.key(statement)), statement, [header], around.throws)
         return self.expression(statement.iter, begin, around)
 
-    on_AsyncFor = on_For
+    on_AsyncFor = on_For  # noqa: N815
 
     def rounds(self, target: ast.expr, over: ast.expr, tree: ast.AST, then: Node, around: Around) -> Node:
         """The place where a loop goes round; the way into its body is still to be set."""
@@ -189,7 +190,7 @@ class _Builder(Expressions):
             body = self.expression(item.context_expr, body, around)
         return body
 
-    on_AsyncWith = on_With
+    on_AsyncWith = on_With  # noqa: N815
 
     def on_Try(self, statement: ast.Try, then: Node, around: Around) -> Node:  # noqa: N802
         last, outer = statement.finalbody, around
@@ -209,9 +210,10 @@ class _Builder(Expressions):
                 through(around.breaks),
                 through(around.continues),
             )
-        catches = []
-        for handler in statement.handlers:
-            catches.append(Catch(names_in(handler.type), Later(lambda h=handler: self.handler(h, after, outer))))
+        catches = [
+            Catch(names_in(handler.type), Later(partial(self.handler, handler, after, outer)))
+            for handler in statement.handlers
+        ]
         done = self.block(statement.orelse, after, outer)
         return self.block(statement.body, done, replace(outer, throws=Caught(tuple(catches), outer.throws)))
 

@@ -84,19 +84,9 @@ def given_by(expression: ast.expr, scope: Scope, program: Program, depth: int = 
         text = expression.value
         return Named(text.strip()) if is_name(text.strip()) else Written(text, scope.module, expression)
     if isinstance(expression, ast.Subscript):
-        whole = given_by(expression.value, scope, program, depth + 1)
-        name = _text(expression.slice, scope, program)
-        if name is None:
-            return NotRead("the name in brackets is no text")
-        if isinstance(whole, Written):
-            return Written(whole.text, whole.module, whole.node, name)
-        return InFile(whole.path, whole.module, whole.beside, name) if isinstance(whole, InFile) else whole
+        return _chosen(expression, scope, program, depth)
     if isinstance(expression, ast.Name | ast.Attribute):
-        meaning = program.resolve(expression, scope)
-        if isinstance(meaning, Value):
-            return given_by(meaning.expression, meaning.scope, program, depth + 1)
-        why = meaning.why if isinstance(meaning, Outside) and meaning.why else "it is not in the files that are checked"
-        return NotRead(f"`{ast.unparse(expression)}` cannot be followed: {why}")
+        return _bound(expression, scope, program, depth)
     path = path_of(expression, scope, program)
     if path is not None:
         return InFile(path[0], scope.module.source.name, path[1])
@@ -105,6 +95,26 @@ def given_by(expression: ast.expr, scope: Scope, program: Program, depth: int = 
         if isinstance(called, Outside) and called.name in _LOADERS:
             return _loaded(expression, scope, program, is_file=called.name == "accord.load")
     return NotRead(f"`{ast.unparse(expression)[:60]}` is made while the program runs")
+
+
+def _chosen(expression: ast.Subscript, scope: Scope, program: Program, depth: int) -> Given:
+    """`contract["Name"]`."""
+    whole = given_by(expression.value, scope, program, depth + 1)
+    name = _text(expression.slice, scope, program)
+    if name is None:
+        return NotRead("the name in brackets is no text")
+    if isinstance(whole, Written):
+        return Written(whole.text, whole.module, whole.node, name)
+    return InFile(whole.path, whole.module, whole.beside, name) if isinstance(whole, InFile) else whole
+
+
+def _bound(expression: ast.Name | ast.Attribute, scope: Scope, program: Program, depth: int) -> Given:
+    """What a name stands for."""
+    meaning = program.resolve(expression, scope)
+    if isinstance(meaning, Value):
+        return given_by(meaning.expression, meaning.scope, program, depth + 1)
+    why = meaning.why if isinstance(meaning, Outside) and meaning.why else "it is not in the files that are checked"
+    return NotRead(f"`{ast.unparse(expression)}` cannot be followed: {why}")
 
 
 def _loaded(call: ast.Call, scope: Scope, program: Program, *, is_file: bool) -> Given:

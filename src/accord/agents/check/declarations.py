@@ -184,7 +184,8 @@ def _dotted(expression: ast.expr, scope: Scope, program: Program) -> str:
 
 def _line_of_descent(declared: Class, program: Program) -> tuple[list[Class], list[tuple[Module, ast.AST, str]]]:
     """The class and those in the files it inherits from, nearest first, and what cannot be seen of the others."""
-    line, doubts = [declared], []
+    line = [declared]
+    doubts: list[tuple[Module, ast.AST, str]] = []
     for current in line:  # it grows while it is walked
         for base in current.node.bases:
             meaning = program.resolve(base.value if isinstance(base, ast.Subscript) else base, current.scope)
@@ -238,17 +239,19 @@ def _assigned(method: Method, attributes: dict[str, tuple[ast.expr, Scope]]) -> 
     """What `self.name = …` says about attributes: of an annotated argument, or of an object that is made there."""
     annotations = {argument.arg: argument.annotation for argument in method.parameters + method.node.args.kwonlyargs}
     for node in ast.walk(method.node):
+        target: ast.expr
+        value: ast.expr
         if isinstance(node, ast.AnnAssign):
             target, value = node.target, node.annotation
         elif isinstance(node, ast.Assign) and len(node.targets) == 1:
-            target, found = node.targets[0], node.value
-            annotated = annotations.get(found.id) if isinstance(found, ast.Name) else None
-            value = annotated if annotated is not None else found
+            target, value = node.targets[0], node.value
+            if isinstance(value, ast.Name):
+                value = annotations.get(value.id) or value
         else:
             continue
-        is_own = isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)
-        if is_own and target.value.id == method.self_name:  # type: ignore[union-attr] # `is_own` says so
-            attributes.setdefault(target.attr, (value, method.owner.scope))  # type: ignore[union-attr]
+        is_attribute = isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)
+        if is_attribute and target.value.id == method.self_name:  # type: ignore[attr-defined] # it is one
+            attributes.setdefault(target.attr, (value, method.owner.scope))  # type: ignore[attr-defined]
 
 
 def _read_handlers(
@@ -321,10 +324,34 @@ def class_named(expression: ast.expr, scope: Scope, program: Program) -> Class |
     return meaning if isinstance(meaning, Class | Function | Outside) else None
 
 
-def returned_label(function: Function | Method, program: Program) -> str | None:
-    """The label of what a function returns, as its annotation says."""
-    scope = function.scope if isinstance(function, Function) else function.owner.scope
+def returned_label(function: Function | Method, program: Program, depth: int = 0) -> str | None:
+    """The label of what a function returns: that of its annotation, if all it returns is seen to be so."""
+    around = function.scope if isinstance(function, Function) else function.owner.scope
+    scope = Scope(function.module, function.node.body, around)
     read = annotation_of(function.node.returns)
-    if not isinstance(read, ast.Name | ast.Attribute):
+    if not isinstance(read, ast.Name | ast.Attribute) or depth > 8:
         return None
-    return label_of(program.resolve(read, scope))
+    label = label_of(program.resolve(read, around))
+    returned = [node.value for node in _own_nodes(function.node) if isinstance(node, ast.Return)]
+    if label is None or not returned:
+        return None
+    for value in returned:
+        called = value.value if isinstance(value, ast.Await) else value
+        meaning = program.resolve(called.func, scope) if isinstance(called, ast.Call) else None
+        if isinstance(meaning, Function):
+            found = returned_label(meaning, program, depth + 1)
+        else:
+            found = label_of(meaning) if isinstance(meaning, Class | Outside) else None
+        if found != label:
+            return None
+    return label
+
+
+def _own_nodes(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.AST]:
+    """What stands in a function, and not in those nested in it."""
+    todo: list[ast.AST] = list(function.body)
+    while todo:
+        node = todo.pop()
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            todo.extend(ast.iter_child_nodes(node))

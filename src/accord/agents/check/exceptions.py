@@ -52,7 +52,7 @@ def _last_name(expression: ast.expr) -> str:
 
 def _takes(caught: str, raised: str) -> bool | None:
     """Whether `except caught` takes `raised`; `None` if that cannot be told."""
-    if caught == raised or caught == "BaseException":
+    if caught in {raised, "BaseException"}:
         return True
     if caught == "Exception":
         return raised not in _NOT_FOR_EXCEPTION

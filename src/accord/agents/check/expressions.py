@@ -204,8 +204,8 @@ class Expressions:
         """A loop."""
         return self.comprehension(expression, list(expression.generators), then, around)
 
-    in_SetComp = in_ListComp
-    in_DictComp = in_ListComp
+    in_SetComp = in_ListComp  # noqa: N815
+    in_DictComp = in_ListComp  # noqa: N815
 
     def comprehension(
         self, whole: _Comprehension, generators: list[ast.comprehension], then: Node, around: Around

@@ -119,30 +119,29 @@ class _Fit:
             f"{where} is `{shown}`, and `{type_}` is `{python_type(type_)}`",
             f"declare it as `{python_type(type_)}`",
         )
-        if type_.name == "Option":
-            rest = self.without_none(read, scope)
-            if rest is None:
-                yield wrong
-            else:
-                yield from self.unlike(rest, scope, type_.arguments[0], where, inside, place, depth + 1)
-        elif type_.name in _BASIC:
+        if type_.name in _BASIC:
             if name not in _BASIC[type_.name] and not (type_.name == "String" and self.texts(read, scope)):
                 yield wrong if self.is_known(name, meaning) else self.doubt(scope, place, where, shown)
-        elif type_.name == "List":
-            if name not in _LISTS:
-                yield wrong
-            elif arguments:
-                inner = type_.arguments[0]
-                yield from self.unlike(arguments[0], scope, inner, f"{where}[]", inside, place, depth + 1)
-        elif type_.name == "Map":
-            if name not in _MAPS:
-                yield wrong
-            elif len(arguments) == 2:
-                key, value = type_.arguments
-                yield from self.unlike(arguments[0], scope, key, f"a key of {where}", inside, place, depth + 1)
-                yield from self.unlike(arguments[1], scope, value, f"{where}[…]", inside, place, depth + 1)
+        elif type_.name in {"Option", "List", "Map"}:
+            for inner, wanted, there in self.inside(read, scope, type_, where):
+                if inner is None:
+                    yield wrong
+                else:
+                    yield from self.unlike(inner, scope, wanted, there, inside, place, depth + 1)
         else:
             yield from self.unlike_declared(read, scope, type_, wrong, inside)
+
+    def inside(
+        self, read: ast.expr, scope: Scope, type_: FieldType, where: str
+    ) -> list[tuple[ast.expr | None, FieldType, str]]:
+        """The types in an option, a list or a map, and what they should be; `None` if it is no such thing."""
+        name, arguments, _ = self.parts(read, scope)
+        if type_.name == "Option":
+            return [(self.without_none(read, scope), type_.arguments[0], where)]
+        if name not in (_LISTS if type_.name == "List" else _MAPS):
+            return [(None, type_, where)]
+        places = [f"{where}[]"] if type_.name == "List" else [f"a key of {where}", f"{where}[…]"]
+        return list(zip(arguments, type_.arguments, places, strict=False))
 
     def unlike_declared(
         self, read: ast.expr, scope: Scope, type_: FieldType, wrong: Misfit, inside: frozenset[str]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from accord.agents.check.declarations import VERBS, returned_label
-from accord.agents.check.messages import annotation_of, label_of, labels_in
+from accord.agents.check.messages import label_of, labels_in
 from accord.agents.check.modules import Class, Function, Value
 from accord.agents.check.names import Outside
 from accord.agents.check.own_calls import own_call
@@ -96,20 +96,12 @@ class Knowledge:
         label = label_of(meaning) if isinstance(meaning, Class | Outside) else None
         return None if label is None else Known("message", label)
 
-    def annotated(self, annotation: ast.expr | None) -> Known | None:
-        """What an annotated argument is."""
-        labels = labels_in(annotation_of(annotation), self.method.owner.scope, self.program)
-        if labels is None or len(labels) != 1 or labels[0] not in self.labels:
-            return None
-        return Known("message", labels[0])
-
     def truth(self, condition: ast.expr, world: World) -> bool | None:
         """Whether a condition holds; `None` if it is not known."""
         if isinstance(condition, ast.Compare) and len(condition.ops) == 1:
             return self.compared(condition, world)
-        if isinstance(condition, ast.Call) and isinstance(condition.func, ast.Name):
-            if condition.func.id == "isinstance" and len(condition.args) == 2:
-                return self.is_instance(self.value(condition.args[0], world), condition.args[1])
+        if isinstance(condition, ast.Call) and len(condition.args) == 2 and ast.unparse(condition.func) == "isinstance":
+            return self.is_instance(self.value(condition.args[0], world), condition.args[1])
         known = self.value(condition, world)
         if known is None:
             return None
@@ -160,9 +152,9 @@ class Knowledge:
                     found += yes
             return found[:1], rest
         after = world
-        for inner in ast.walk(pattern):
+        for node in ast.walk(pattern):
             for attribute in ("name", "rest"):
-                name = getattr(inner, attribute, None)
+                name = getattr(node, attribute, None)
                 if isinstance(name, str):
                     after = after.bind(name, None)
         if isinstance(pattern, ast.MatchClass):

@@ -81,22 +81,29 @@ def read(sources: Iterable[Source], around: Iterable[Source] = ()) -> Files:
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue  # what it declares is then not known, which whoever needs it reports
     program = Program([*checked, *others])
-    agents = [agent for module in checked for agent in agents_in(module, program)]
-    wanted = dict.fromkeys(_wanted(program, checked, agents))
+    agents: list[AgentClass] = []
+    wanted: dict[InFile, None] = {}
+    for module in checked:
+        try:
+            mine = list(agents_in(module, program))
+            wanted |= dict.fromkeys(_wanted(program, module, mine))
+        except RecursionError as error:
+            findings.append(unreadable(module.source, error))
+        else:
+            agents += mine
     return Files(program, tuple(checked), tuple(agents), tuple(wanted), tuple(findings))
 
 
-def _wanted(program: Program, checked: Sequence[Module], agents: Iterable[AgentClass]) -> Iterable[InFile]:
+def _wanted(program: Program, module: Module, agents: Iterable[AgentClass]) -> Iterable[InFile]:
     for agent in agents:
         for follows in agent.follows:
             if follows.protocol is not None:
                 given = given_by(follows.protocol, follows.scope, program)
                 if isinstance(given, InFile):
                     yield InFile(given.path, given.module, given.beside)
-    for module in checked:
-        for given in _constants(module, program):
-            if isinstance(given, InFile):
-                yield InFile(given.path, given.module, given.beside)
+    for given in _constants(module, program):
+        if isinstance(given, InFile):
+            yield InFile(given.path, given.module, given.beside)
 
 
 def _constants(module: Module, program: Program) -> Iterable[InFile | Written]:
@@ -129,7 +136,11 @@ def lint(files: Files, contracts: Mapping[InFile, Source | str], beside: Iterabl
     for agent in files.agents:
         if not agent.follows and agent.declared.node in parents:
             continue  # what is inherited from it is looked at where it is followed
-        findings += _Judge(agent, scripts[agent.declared.node], files.program, plays).findings()
+        try:
+            findings += _Judge(agent, scripts[agent.declared.node], files.program, plays).findings()
+        except RecursionError:
+            why = f"`{agent.name}` is nested too deeply"
+            findings.append(diagnostic(not_analysed(why), agent.module, agent.declared.node))
     followed: set[tuple[object, str]] = {script.identity for mine in scripts.values() for script in mine}
     findings += known.findings
     findings += _of_contracts(known, declared, followed)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections import deque
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from accord.agents.check import conversing
@@ -364,16 +364,12 @@ class _Visit:
     def entering(self, operation: Help, world: World) -> World:
         """The world in which a method begins: what is known of its arguments."""
         method = operation.method
-        knowledge = replace(self.knowledge, method=method)
         inner = world.forget()
         parameters = method.parameters[1:] if method.self_name is not None else method.parameters
         given: dict[str, ast.expr] = dict(zip([p.arg for p in parameters], operation.call.args, strict=False))
         given |= {keyword.arg: keyword.value for keyword in operation.call.keywords if keyword.arg is not None}
         for parameter in [*parameters, *method.node.args.kwonlyargs]:
-            known = self.knowledge.value(given.get(parameter.arg), world)
-            if known is None:
-                known = knowledge.annotated(parameter.annotation)
-            inner = inner.bind(parameter.arg, known)
+            inner = inner.bind(parameter.arg, self.knowledge.value(given.get(parameter.arg), world))
         return inner
 
     def at_Send(self, operation: Send, place: _Place) -> None:  # noqa: N802

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["class_misfit", "wrongly_made"]
 
-_KINDS = {"String": str, "Int": int, "Float": (int, float), "Bool": bool}
+_KINDS: dict[str, tuple[type, ...]] = {"String": (str,), "Int": (int,), "Float": (int, float), "Bool": (bool,)}
 
 
 def class_misfit(misfit: Misfit) -> Misstep:
@@ -66,4 +66,4 @@ def _is_of(value: object, type_: FieldType, enums: Mapping[str, Enumeration]) ->
     kind = _KINDS.get(type_.name)
     if kind is None:
         return type_.name == "Any"
-    return isinstance(value, kind) and (isinstance(value, bool) == (kind is bool))
+    return isinstance(value, kind) and (isinstance(value, bool) == (bool in kind))

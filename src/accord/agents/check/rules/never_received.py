@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from accord.agents.check.contracts import Script
 
-__all__ = ["never_here", "never_without_conversation", "never_received"]
+__all__ = ["never_here", "never_received", "never_without_conversation"]
 
 
 def never_received(scripts: Sequence[Script], labels: tuple[str, ...]) -> Misstep:

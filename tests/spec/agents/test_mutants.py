@@ -1,0 +1,116 @@
+"""What lints clean runs without a violation, and what violates when it runs is found without running it."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from functools import cache
+
+import pytest
+from tests.spec.agents.corpus import CASES, prelude
+from tests.spec.agents.mutants import mutants
+from tests.spec.agents.puppets import Stage, example
+
+from accord.agents.check import lint, read
+from accord.agents.declaring import declaration_of
+from accord.diagnostics import Source
+from accord.language import parse
+from accord.language.global_tree import Record
+from accord.testing.schedules import EverySchedule, RandomSchedule
+
+RIGHT = [case for case in CASES if case.runs]
+
+
+def findings_in(text: str) -> list[str]:
+    return [d.code for d in lint(read([Source(text, "mutant.py")]), {}).findings]
+
+
+@pytest.fixture(scope="module")
+def loop():
+    """One event loop for all runs. What a class declares is looked up once: the runs are many and the classes few."""
+    with asyncio.Runner() as runner, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("accord.agents.runtime.supervisor.declaration_of", cache(declaration_of))
+        yield runner
+
+
+def schedules(most: int):
+    """All schedules if they are few, and else so many at random."""
+    every = EverySchedule(most // 4)
+    yield from every
+    if not every.complete:
+        yield from map(RandomSchedule, range(most))
+
+
+def test_what_lints_clean_runs_without_a_violation(loop, soak, health):
+    most = 10_000 if soak else 200
+    runs = steps = 0
+    for case in RIGHT:
+        stage = Stage(case.text, loop)
+        for schedule in schedules(most):
+            wrong = stage.run(schedule)
+            runs, steps = runs + 1, steps + stage.choices.steps
+            assert not wrong, f"{case.id}: {wrong[0]}"
+    health(
+        f"{len(RIGHT)} agents that lint clean, under all schedules or {most} at random: "
+        f"{runs} runs of {steps} steps, no violation"
+    )
+    assert len(RIGHT) >= 60
+    assert runs > most * 10
+
+
+def front_of(case) -> str:
+    """What stands before a case, with a function for each message that makes one of it."""
+    document = parse(case.contract)
+    records = {item.name: item for item in document.types if isinstance(item, Record)}
+    front = prelude(case.contract)
+    lines = []
+    for label in labels_of(case):
+        fields = records[label].fields if label in records else ()
+        given = ", ".join(f"{field.name}={example(field.type, document)!r}" for field in fields)
+        lines += [f"def make_{label}() -> {label}:", f"    return {label}({given})", ""]
+    return front + "\n".join(lines)
+
+
+def labels_of(case) -> list[str]:
+    names = (line.split(":")[1].split()[0] for line in case.contract.splitlines() if "->" in line)
+    return list(dict.fromkeys(names))
+
+
+def roles_of(case) -> list[str]:
+    return list(dict.fromkeys(role for protocol in parse(case.contract).globals for role in protocol.roles))
+
+
+def violates(text: str, loop, most: int) -> bool:
+    stage = Stage(text, loop)
+    return any(stage.run(schedule) for schedule in EverySchedule(most))
+
+
+def test_mutants_that_violate_are_found(loop, soak, health):
+    chance = random.Random(7)
+    made = caught = harmless = checked = 0
+    for case in RIGHT:
+        if prelude(case.contract) not in case.text:
+            continue  # it stands alone
+        front = front_of(case)
+        text = case.text.replace(prelude(case.contract), front, 1)
+        assert findings_in(text) == []
+        some = mutants(text, front, labels_of(case), roles_of(case), None if soak else 12, chance)
+        assert len(some) >= 10, case.id
+        for mutant in some:
+            made += 1
+            codes = findings_in(mutant.text)
+            if codes:
+                caught += 1
+                # That there is something to be found is looked at where running is certain to end.
+                if (soak or made % 8 == 0) and not {"E085", "W088"} & set(codes):
+                    checked += violates(mutant.text, loop, 20)
+            else:
+                harmless += 1
+                assert not violates(mutant.text, loop, 400 if soak else 40), f"{case.id}: {mutant.what}\n{mutant.text}"
+    health(
+        f"{made} mutants of correct agents: {caught} found without running them (of those that were run as well, "
+        f"{checked} violate), {harmless} not found, and none of these violates"
+    )
+    assert made >= 10 * 60
+    assert checked >= 40
+    assert harmless >= 20
