@@ -29,7 +29,13 @@ def files(tmp_path):
 
 def start(contract, runs, cache, *more):
     command = [ACCORD, "audit", contract, *runs, "--cache", cache, *more]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    # A shell that runs tests in the background lets them ignore SIGINT, and their children inherit that.
+    return subprocess.Popen(command, **pipes, text=True, preexec_fn=heed_interrupts)  # noqa: PLW1509 - no threads yet
+
+
+def heed_interrupts():
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def test_ctrl_c_tells_what_there_is(files):

@@ -13,6 +13,7 @@ import pytest
 import uvicorn
 from playwright.sync_api import sync_playwright
 
+from accord import SQLiteStore
 from accord.studio.app import Studio, create_app
 from accord.studio.bounds import DEFAULT_BOUNDS
 from accord.studio.files import Files
@@ -51,13 +52,15 @@ def served(tmp_path_factory):
         (folder / path.name).write_text(path.read_text())
     (folder / "large.accord").write_text("protocol Large = " + ".".join(f"!s{n}" for n in range(1000)) + ".end\n")
     paths = tuple(sorted(folder.glob("*.accord")))
-    studio = Studio(Files(paths, DEFAULT_BOUNDS.limits, writable=True), DEFAULT_BOUNDS)
-    server = Served(studio, folder)
-    yield server
-    server.close()
+    with SQLiteStore(folder / "sessions.db", fsync="never") as store:
+        studio = Studio(Files(paths, DEFAULT_BOUNDS.limits, writable=True), DEFAULT_BOUNDS, store)
+        server = Served(studio, folder)
+        yield server
+        server.close()
 
 
-@pytest.fixture(scope="session")
+# Not longer than the tests here: while Playwright is started, its thread counts as one with a running event loop.
+@pytest.fixture(scope="package")
 def chromium():
     if CHROMIUM is None:
         pytest.skip("NOT TESTED: the studio's page, because there is no Chromium (`apt install chromium`)")

@@ -12,7 +12,7 @@ from tests.browser.conftest import serious
 
 def open_template(page, served, name, part="step"):
     page.goto(f"{served.base}/#{part}&template={name}")
-    expect(page.get_by_label("Contract")).to_have_value(f"template {name}")
+    expect(page.get_by_label("Contract", exact=True)).to_have_value(f"template {name}")
 
 
 def verdicts(page):
@@ -100,7 +100,8 @@ def test_a_trace_is_replayed_pasted_and_dropped(page, served):
         """() => {
             const data = new DataTransfer();
             data.items.add(new File(['{"send": "call_service"}\\n?failure\\n'], "trace.jsonl"));
-            document.querySelector("main").dispatchEvent(new DragEvent("drop", {dataTransfer: data, cancelable: true}));
+            const drop = new DragEvent("drop", {dataTransfer: data, cancelable: true});
+            document.querySelector(".stage").dispatchEvent(drop);
         }"""
     )
     expect(page.locator("ol.turns > li")).to_have_count(2)
@@ -123,6 +124,27 @@ def test_the_picture_is_clicked(page, served):
         if page.locator("ol.turns > li").count():
             break
     page.locator("ol.turns > li").first.wait_for()
+
+
+def test_a_conversation_between_roles_and_blame(page, served):
+    open_template(page, served, "travel-desk")
+    act(page, "Traveller -> Desk: Request")
+    page.get_by_role("textbox", name="city").fill("Rome")
+    page.get_by_role("textbox", name="day").fill("Friday")
+    page.get_by_role("button", name="do it").click()
+    act(page, "Desk -> Airline: Query")
+    expect(page.locator("ol.turns > li")).to_have_count(2)
+    page.locator("summary", has_text="Not allowed now").click()
+    page.locator(".actions.others button", has_text="Desk -> Airline: Book").click()
+    expect(page.locator(".card.blamed h2")).to_have_text("Deskto blame")
+    assert "may not send Book to Airline" in page.locator(".now .verdict.violation").inner_text()
+    assert page.locator(".sequence .message.refused").count() == 1
+    assert page.locator(".side .canvas").count() == 3
+    page.get_by_role("button", name="undo").click()
+    expect(page.locator(".card.blamed")).to_have_count(0)
+    page.locator("summary", has_text="Replay a conversation").click()
+    page.get_by_role("button", name="the good run").click()
+    page.locator(".status.complete").wait_for()
 
 
 def test_typing_any_event_and_halting(page, served):
@@ -155,7 +177,7 @@ def test_hostile_text_stays_text(page, served):
 
 def test_a_large_machine_is_collapsed_and_drawn_at_once(page, served, health):
     number = next(n for n, path in enumerate(served.studio.files.paths) if path.name == "large.accord")
-    page.get_by_label("Contract").select_option(f"file {number}")
+    page.get_by_label("Contract", exact=True).select_option(f"file {number}")
     page.locator("text=80 of 1001 states are drawn").wait_for()
     drawn = page.evaluate("performance.getEntriesByName('drawn').map(entry => Math.round(entry.duration)).at(-1)")
     act(page, "!s0")
@@ -172,7 +194,7 @@ def test_keyboard_alone(page, served):
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.tagName") == "SELECT"
     page.keyboard.type("Payment")
-    expect(page.get_by_label("Contract")).to_have_value("template payment")
+    expect(page.get_by_label("Contract", exact=True)).to_have_value("template payment")
     page.locator(".actions.allowed button", has_text="!ask_quote").wait_for()
 
     def tab_to(selector, text=""):

@@ -22,7 +22,7 @@ from accord.limits import DEFAULT_LIMITS, Limits
 from accord.machine.minimise import minimise
 from accord.machine.standing import Standings
 from accord.machine.tables import Machine, Plain
-from accord.semantics.exchanges import agrees, begin, exchanges, is_over
+from accord.semantics.exchanges import TooLongError, agrees, begin, exchanges, is_over
 from tests.properties.generate_globals import random_global
 
 LONGEST_WALK = 16
@@ -38,12 +38,14 @@ class Seen:
     undecided: int = 0
     deeds: int = 0
     endings: int = 0
+    given_up: int = 0
     loops: int = 0
 
     def check_floors(self) -> None:
         assert self.followed * 5 >= self.protocols, "too few protocols can be followed"
         assert all(self.refused.get(kind, 0) * 300 >= self.protocols for kind in ("send", "receive", "both"))
         assert self.endings * 6 >= self.followed
+        assert self.given_up * 1_000 <= self.protocols
 
     def sentence(self) -> str:
         refused = ", ".join(f"{count:,} ({kind})" for kind, count in sorted(self.refused.items()))
@@ -62,7 +64,11 @@ def campaign(seed: int, protocols: int, *, parts: bool = False) -> tuple[Seen, s
         if len(protocol.roles) < 2:
             continue
         seen.protocols += 1
-        difference = judge(protocol, rng, seen)
+        try:
+            difference = judge(protocol, rng, seen)
+        except TooLongError:
+            seen.given_up += 1
+            continue
         if difference is not None:
             return seen, f"{difference}: {Document((protocol,))}"
     return seen, None

@@ -75,7 +75,7 @@ class Follower(Agent):
                 ):  # always would be for ever, if others go in circles
                     symbol = min(sends, key=lambda s: self.far[following.after(state, s)])
                 await self.send(symbol.partner, MESSAGES[symbol.label]())
-            elif following.machine.states[state].stop is not None or self.rng.random() < 0.3:
+            elif following.may_stop(state) or self.rng.random() < 0.3:
                 return  # what comes next finds a handler
             else:
                 symbol = await self.wait(edges)

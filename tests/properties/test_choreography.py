@@ -41,6 +41,7 @@ def test_roles_follow_their_projections_with_parts(seed, health):
     seen, difference = campaign(1_000 + seed, PROTOCOLS, parts=True)
     assert difference is None
     assert seen.undecided * 20 >= seen.protocols
+    assert seen.given_up * 1_000 <= seen.protocols
     health(f"with parts, {seen.sentence()}")
 
 
@@ -87,7 +88,7 @@ def test_what_is_refused_would_go_wrong(health):
             refused += 1
             wrong += goes_wrong(protocol)
     health(f"choreographies: {wrong:,} of {refused:,} refused ones go wrong within 12 deeds")
-    assert wrong * 10 >= refused * 9
+    assert wrong * 5 >= refused * 4  # the rest needs longer runs
 
 
 def test_a_projection_prints_parses_and_compiles_to_the_role_s_machine(health):

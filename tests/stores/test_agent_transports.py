@@ -7,6 +7,7 @@ import os
 import sys
 from contextlib import asynccontextmanager
 from pathlib import Path
+from random import Random
 
 import pytest
 import redis
@@ -14,11 +15,11 @@ import redis
 from accord import StoreError, UsageError
 from accord.agents import Agent, InProcess, PartnerCrashedError, RedisStreams, Supervisor, follows
 from accord.agents.following import Part
-from accord.agents.runtime.activity import Activity, Pause
+from accord.agents.runtime.activity import Activity, Pause, Presence
 from accord.agents.runtime.letters import Begun, Letter
 from tests.crews import REQUEST_RESPONSE, Request, Response
 
-PATIENCE = 60
+PATIENCE = 300
 WORKER = Path(__file__).with_name("agent_worker.py")
 ROOT = Path(__file__).parents[2]
 PART = Part("sha256:x", "P", "B")
@@ -65,7 +66,7 @@ def ground(request):
 def pause_of(transport):
     activity = Activity(transport, None)
     activity.begin()
-    return Pause(activity)
+    return Pause(Presence(activity))
 
 
 async def numbers(transport, count):
@@ -222,16 +223,13 @@ def test_addresses_and_servers_that_are_not_there():
     asyncio.run(main())
 
 
-REQUESTS = 12
-
-
 @follows(REQUEST_RESPONSE, as_="Client")
 class Client(Agent):
-    def __init__(self, number: int, results: dict[str, str], done: asyncio.Event) -> None:
-        self.number, self.results, self.done = number, results, done
+    def __init__(self, number: int, requests: int, results: dict[str, str], done: asyncio.Event) -> None:
+        self.number, self.requests, self.results, self.done = number, requests, results, done
 
     async def on_start(self) -> None:
-        for turn in range(REQUESTS):
+        for turn in range(self.requests):
             name = f"{self.number}.{turn}"
             await self.send("Server", Request(name))
             try:
@@ -256,10 +254,15 @@ async def serve(url, plan):
         assert process.returncode == -9, "it was killed"
 
 
-def test_two_processes_and_one_of_them_is_killed_again_and_again(redis_server):
+def test_two_processes_and_one_of_them_is_killed_again_and_again(redis_server, soak, health):
     """Each request is answered, or its sender is told; nothing that was posted is lost, and nobody is stuck."""
     redis.Redis.from_url(redis_server.url).flushall()
-    plan = [("before", 1), ("after", 3), ("before", 4), ("after", 1), ("never", 0)]
+    kills = [("before", 1), ("after", 3), ("before", 4), ("after", 1)]
+    if soak:
+        dice = Random(1)
+        kills = [(dice.choice(("before", "after")), dice.randint(1, 4)) for _ in range(40)]
+    plan = [*kills, ("never", 0)]
+    requests = 3 * len(kills)
     results: dict[str, str] = {}
 
     async def main():
@@ -268,7 +271,7 @@ def test_two_processes_and_one_of_them_is_killed_again_and_again(redis_server):
             finished = []
             for number in range(3):
                 finished.append(asyncio.Event())
-                supervisor.add(Client, number, results, finished[-1], name=f"client {number}")
+                supervisor.add(Client, number, requests, results, finished[-1], name=f"client {number}")
             serving = asyncio.create_task(serve(redis_server.url, plan))
             try:
                 async with supervisor:
@@ -280,8 +283,7 @@ def test_two_processes_and_one_of_them_is_killed_again_and_again(redis_server):
                 await asyncio.wait([serving])
 
     asyncio.run(main())
-    assert len(results) == 3 * REQUESTS
+    assert len(results) == 3 * requests
+    health(f"a server of agents killed {len(kills)} times: {requests * 3} requests answered or told")
     assert all(result in {name, "told"} for name, result in results.items())
-    assert sum(result == name for name, result in results.items()) >= 3 * REQUESTS - len(plan)
-    client = redis.Redis.from_url(redis_server.url)
-    assert client.xlen("accord:agents:{Server}:box") <= 2, "nothing but what came after the last answer"
+    assert sum(result == name for name, result in results.items()) >= 3 * requests - len(plan)

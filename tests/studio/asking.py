@@ -37,9 +37,9 @@ class Answer:
 class Asker:
     """Asks an application by the protocol that servers speak with it."""
 
-    def __init__(self, bounds: Bounds = DEFAULT_BOUNDS, paths=(), *, writable: bool = False) -> None:
+    def __init__(self, bounds: Bounds = DEFAULT_BOUNDS, paths=(), store=None, *, writable: bool = False) -> None:
         files = Files(tuple(paths), bounds.limits, writable=writable)
-        self.studio = Studio(files, bounds)
+        self.studio = Studio(files, bounds, store)
 
     def request(self, method: str, path: str, body: bytes = b"", headers=GOOD) -> Answer:
         sent: list[dict] = []

@@ -115,6 +115,10 @@ def test_every_template_is_walked_as_its_page_says(asker, name):
     described = asker.ask("contract", text=told["text"])
     assert described["ok"] and described["findings"] == []
     if described["protocols"][0]["kind"] == "roles":
+        good, bad = (asker.ask("messages", text=told[run])["messages"] for run in ("good", "bad"))
+        assert {turn["verdict"] for turn in asker.ask("talk", text=told["text"], messages=good)["turns"]} == {"ok"}
+        turn = asker.ask("talk", text=told["text"], messages=bad)["turns"][-1]
+        assert turn["explanation"] in told["page"] and turn["blamed"]
         return
     good = asker.ask("events", text=told["good"])["events"]
     assert {turn["verdict"] for turn in asker.ask("walk", text=told["text"], events=lines(good))["turns"]} == {"ok"}

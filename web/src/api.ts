@@ -52,6 +52,7 @@ export interface Finding {
 export interface SequenceRow {
   row: "message" | "note" | "open" | "divide" | "close" | "more";
   depth: number;
+  refused?: boolean;
   from?: string;
   to?: string;
   text?: string;
@@ -124,6 +125,108 @@ export interface Walked {
   now: Now;
 }
 
+export interface Talked {
+  problem: string;
+  turns: {
+    text: string;
+    sender: string;
+    receiver: string;
+    label: string | null;
+    verdict: Turn["verdict"];
+    explanation: string;
+    blamed: string[];
+  }[];
+  messages: object[];
+  now: {
+    status: string;
+    over: boolean;
+    may_end: boolean;
+    moves: Move[];
+    others: Move[];
+    roles: { role: string; state: number; graph: Graph; lit: string[] }[];
+    under_way: { sender: string; receiver: string; labels: string[] }[];
+  };
+}
+
+export interface Run {
+  run: string;
+  file: string;
+  line: number | null;
+  status: "conforming" | "violating" | "incomplete" | "unrecognised";
+  violation: { clause: string; arrived: string; sentence: string } | null;
+  events: number;
+  refused: number;
+  metadata: Record<string, unknown>;
+}
+
+export interface Edge {
+  from: number;
+  word: string;
+  to: number;
+  times: number;
+}
+
+export interface Judged {
+  runs: Run[];
+  more: number;
+  broken: { file: string; line: number | null; reason: string }[];
+  unreadable: number;
+  unmatched: Record<string, number>;
+  traffic: Edge[];
+}
+
+export interface OneRun {
+  messages: {
+    index: number;
+    kind: string;
+    name: string | null;
+    text: string;
+    word: string | null;
+    verdict: string;
+    explanation: string;
+    states: number[];
+  }[];
+  left_out: number;
+  status: string;
+  path: number[];
+  traffic: Edge[];
+}
+
+export interface Review {
+  session: string;
+  review: string;
+  state: string;
+  word: string;
+  gate: string | null;
+  shown: string;
+  expires: number | null;
+  by: string | null;
+  reason: string | null;
+}
+
+export interface SessionInfo {
+  key: string;
+  status: string | null;
+  protocol: string | null;
+  events: number | null;
+  mode: string | null;
+  fault: string | null;
+}
+
+export interface Desk {
+  sessions: SessionInfo[];
+  more: number;
+  reviews: Review[];
+  writable: boolean;
+}
+
+export interface StoredSession extends SessionInfo {
+  head: string | null;
+  ledger: { ok: boolean; entries: number; finding: string | null } | null;
+  entries: { word: string; verdict: string; at: string | null; text: string }[];
+  before: number;
+}
+
 export interface Template {
   name: string;
   title: string;
@@ -144,6 +247,7 @@ export interface About {
   templates: { name: string; title: string; summary: string }[];
   files: { number: number; name: string }[];
   writable: boolean;
+  store: boolean;
   snippets: { kind: string; title: string }[];
 }
 

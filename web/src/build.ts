@@ -1,7 +1,7 @@
 // Build: text and picture side by side. The text is the contract; the picture and the forms change it through the studio.
 
 import { ask, Refusal, type About, type Described, type GraphEdge, type Protocol, type Tool } from "./api";
-import { button, copy, download, fill, freshId, h, labelled, say, select } from "./dom";
+import { button, copy, download, fill, freshId, h, labelled, refresh, say, select } from "./dom";
 import { Editor } from "./editor";
 import { Picture } from "./graph";
 import { pack } from "./link";
@@ -64,11 +64,11 @@ class Builder {
       "section",
       { class: "card bar" },
       h("h2", { class: "hidden", text: "Contract" }),
-      chooser(this.about, () => void build(this.main, this.about)),
+      chooser(this.about),
       h(
         "div",
         { class: "row" },
-        button("new", () => { open("", { name: "contract" }); void build(this.main, this.about); }),
+        button("new", () => { open("", { name: "contract" }); refresh(); }),
         button("format", () => void this.format()),
         button("step through it", () => { location.hash = "#step"; }, { class: "primary" }),
       ),
@@ -92,11 +92,13 @@ class Builder {
   }
 
   /** Ask what the text means now. */
-  private async look(): Promise<void> {
+  private async look(chosen?: string): Promise<void> {
     const mine = ++this.asked;
     const described = await ask<Described>("contract", { text: work.text, everything: this.everything });
     if (mine !== this.asked) return;
+    if (!work.text.trim()) described.findings = []; // nobody has written anything yet
     this.described = described;
+    this.editor.set(work.text); // the text, what is found in it and its steps change together
     this.editor.mark(described.findings);
     const rows = described.findings.map((finding) =>
       h("li", { class: finding.severity }, h("pre", { text: finding.text, attributes: { tabindex: "0" } }), button(`go to ${finding.line}:${finding.column}`, () => this.editor.select(finding.span), { class: "quiet" })),
@@ -105,10 +107,10 @@ class Builder {
     fill(this.findings, h("h2", { text: count ? `${count} finding${count === 1 ? "" : "s"}` : "Findings" }), count ? h("ul", {}, ...rows) : h("p", { class: "hint", text: work.text.trim() ? "The contract is fine." : "Type a contract, choose one above, or add a first step." }));
     if (count) say(`${count} findings; the first: ${described.findings[0]!.message}`);
     fill(this.words, ...[...described.labels, ...work.palette.map((tool) => tool.name)].map((label) => h("option", { attributes: { value: label } })));
-    const chosen = this.target.value;
+    const step = chosen ?? this.target.value;
     fill(this.target, ...described.steps.map((step) => h("option", { text: `${step.word} (line ${step.line})`, attributes: { value: String(step.number) } })));
     if (!described.steps.length) this.target.append(h("option", { text: "the beginning", attributes: { value: "0" } }));
-    this.target.value = [...this.target.options].some((option) => option.value === chosen) ? chosen : (this.target.options[this.target.options.length - 1]?.value ?? "0");
+    this.target.value = [...this.target.options].some((option) => option.value === step) ? step : (this.target.options[this.target.options.length - 1]?.value ?? "0");
     if (described.ok) this.draw(described);
   }
 
@@ -156,9 +158,10 @@ class Builder {
       fill(this.trouble);
       retype(answer.text);
       work.origin = "";
-      this.editor.set(answer.text);
       say(answer.formatted ? "the contract was changed" : "the contract was changed and has findings");
-      await this.look();
+      // What was put behind a step is the one that the next is put behind.
+      const next = change === "after" && this.described?.steps.length ? step + 1 : step;
+      await this.look(String(next));
     } catch (error) {
       this.refused(error);
     }
@@ -278,7 +281,6 @@ class Builder {
     try {
       const { text } = await ask<{ text: string }>("format", { text: work.text });
       retype(text);
-      this.editor.set(text);
       fill(this.trouble);
       await this.look();
     } catch (error) {

@@ -1,5 +1,6 @@
 // Elements of the page. Text only ever becomes text: nothing here reads markup, so nothing that a contract, a payload or
-// a trace holds can become an element, an attribute or a script.
+// a trace holds can become an element, an attribute or a script. And what cannot be seen is made visible, so that no text
+// can reorder or hide what stands beside it.
 
 export type Child = Node | string | null | undefined | false;
 
@@ -12,6 +13,13 @@ export type Props = Listeners & {
   attributes?: Record<string, string | boolean | undefined>;
 };
 
+const HIDDEN = /[^\P{C}\n\t]|\p{Zl}|\p{Zp}/gu;
+
+/** Text with every hidden character written as an escape. */
+export function visible(text: string): string {
+  return text.replace(HIDDEN, (letter) => `\\u{${letter.codePointAt(0)?.toString(16) ?? ""}}`);
+}
+
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   props: Props = {},
@@ -21,10 +29,10 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   const { class: name, id, text, attributes, ...listeners } = props;
   if (name) element.className = name;
   if (id) element.id = id;
-  if (text !== undefined) element.textContent = text;
+  if (text !== undefined) element.textContent = visible(text);
   for (const [key, value] of Object.entries(attributes ?? {})) {
     if (value === true) element.setAttribute(key, "");
-    else if (value !== undefined && value !== false) element.setAttribute(key, value);
+    else if (value !== undefined && value !== false) element.setAttribute(key, key === "value" ? value : visible(value));
   }
   for (const [key, listener] of Object.entries(listeners)) {
     element.addEventListener(key.slice(2), listener as EventListener);
@@ -33,8 +41,10 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-export function kept(children: Child[]): (Node | string)[] {
-  return children.filter((child): child is Node | string => child !== null && child !== undefined && child !== false);
+function kept(children: Child[]): (Node | string)[] {
+  return children
+    .filter((child): child is Node | string => child !== null && child !== undefined && child !== false)
+    .map((child) => (typeof child === "string" ? visible(child) : child));
 }
 
 export function fill(element: Element, ...children: Child[]): void {
@@ -94,4 +104,9 @@ export function download(name: string, content: Blob | string, kind = "text/plai
   const link = h("a", { attributes: { href: address, download: name } });
   link.click();
   URL.revokeObjectURL(address);
+}
+
+/** Have the page that is shown made anew: another contract is open. */
+export function refresh(): void {
+  document.dispatchEvent(new Event("refresh"));
 }

@@ -28,14 +28,17 @@ export class Editor {
     this.list.hidden = true;
     this.area = h("textarea", {
       class: "code",
-      attributes: { spellcheck: "false", autocapitalize: "off", autocomplete: "off", wrap: "off", "aria-label": "contract", role: "combobox", "aria-multiline": "true", "aria-expanded": "false", "aria-controls": this.list.id, "aria-autocomplete": "list" },
+      attributes: { spellcheck: "false", autocapitalize: "off", autocomplete: "off", wrap: "off", "aria-label": "text", "aria-controls": this.list.id, "aria-autocomplete": "list" },
       oninput: () => {
         this.changed(this.area.value);
         void this.complete();
       },
       onkeydown: (event) => this.key(event),
       onscroll: () => this.follow(),
-      onblur: () => setTimeout(() => this.close(), 150),
+      onblur: () =>
+        setTimeout(() => {
+          if (document.activeElement !== this.area) this.close();
+        }, 150),
     });
     this.area.value = text;
     this.element = h("div", { class: "editor" }, this.marks, this.area, this.list);
@@ -96,7 +99,6 @@ export class Editor {
   private offer(): void {
     if (!this.options.length) return this.close();
     this.list.hidden = false;
-    this.area.setAttribute("aria-expanded", "true");
     fill(
       this.list,
       ...this.options.map((option, index) =>
@@ -122,7 +124,6 @@ export class Editor {
     this.asked += 1;
     this.options = [];
     this.list.hidden = true;
-    this.area.setAttribute("aria-expanded", "false");
     this.area.removeAttribute("aria-activedescendant");
   }
 

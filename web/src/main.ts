@@ -6,6 +6,8 @@ import { ask, Refusal, takeToken, type About } from "./api";
 import { build } from "./build";
 import { button, byId, fill, h, say, select } from "./dom";
 import { unpack } from "./link";
+import { reviews } from "./reviews";
+import { runs } from "./runs";
 import { open } from "./state";
 import { openFile, openTemplate, step } from "./step";
 
@@ -18,6 +20,8 @@ export interface Page {
 const PAGES: Page[] = [
   { name: "step", title: "Step", show: step },
   { name: "build", title: "Build", show: build },
+  { name: "runs", title: "Runs", show: runs },
+  { name: "reviews", title: "Reviews", show: reviews },
 ];
 
 const THEMES: [string, string][] = [
@@ -42,12 +46,12 @@ function address(): { page: string; parameters: URLSearchParams } {
 }
 
 let about: About | null = null;
+let shown = 0;
 
 function complain(error: unknown): void {
   const refusal = error instanceof Refusal ? error : new Refusal(`the page failed: ${String(error)}`);
-  const main = byId("main");
   fill(
-    main,
+    byId("main"),
     h(
       "section",
       { class: "card complaint", attributes: { role: "alert" } },
@@ -61,6 +65,7 @@ function complain(error: unknown): void {
 
 async function show(): Promise<void> {
   const { page, parameters } = address();
+  const mine = ++shown;
   try {
     about ??= await ask<About>("about");
     if (parameters.has("c")) {
@@ -77,15 +82,17 @@ async function show(): Promise<void> {
       history.replaceState(null, "", `#${page}`);
       if (about.files.length) await openFile(0);
     }
-    const shown = PAGES.find((known) => known.name === page) ?? PAGES[0]!;
-    document.title = `${shown.title} · accord studio`;
+    if (mine !== shown) return; // somebody was quicker to go elsewhere
+    const chosen = PAGES.find((known) => known.name === page) ?? PAGES[0]!;
+    document.title = `${chosen.title} · accord studio`;
     for (const link of byId("pages").querySelectorAll("a")) {
-      if (link.hash === `#${shown.name}`) link.setAttribute("aria-current", "page");
+      if (link.hash === `#${chosen.name}`) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
     }
-    const main = byId("main");
-    main.className = shown.name;
-    await shown.show(main, about);
+    // Each time a new stage: what an earlier one still waits for can change nothing that is seen.
+    const stage = h("div", { class: `stage ${chosen.name}` });
+    fill(byId("main"), stage);
+    await chosen.show(stage, about);
   } catch (error) {
     complain(error);
   }
@@ -106,5 +113,8 @@ document.querySelector<HTMLAnchorElement>(".skip")?.addEventListener("click", (e
   byId("main").focus();
 });
 addEventListener("hashchange", () => void show());
+document.addEventListener("refresh", () => {
+  void show().then(() => byId("main").querySelector<HTMLSelectElement>(".bar select")?.focus());
+});
 addEventListener("unhandledrejection", (event) => complain(event.reason));
 void show();

@@ -32,9 +32,9 @@ export function sequence(name: string, roles: string[], rows: SequenceRow[]): HT
       const from = place.get(row.from ?? "") ?? 0;
       const to = place.get(row.to ?? "") ?? 0;
       const end = to > from ? to - 7 : to + 7;
-      root.append(make("line", { x1: from, x2: end, y1: y, y2: y, class: "message" }));
-      root.append(make("path", { d: `M${to} ${y}L${end} ${y - 5}L${end} ${y + 5}z`, class: "head" }));
-      root.append(make("text", { x: (from + to) / 2, y: y - 6, class: "word" }, row.text ?? ""));
+      root.append(make("line", { x1: from, x2: end, y1: y, y2: y, class: row.refused ? "message refused" : "message" }));
+      root.append(make("path", { d: `M${to} ${y}L${end} ${y - 5}L${end} ${y + 5}z`, class: row.refused ? "head refused" : "head" }));
+      root.append(make("text", { x: (from + to) / 2, y: y - 6, class: "word" }, `${row.text ?? ""}${row.refused ? " ✗" : ""}`));
     } else if (row.row === "open" || row.row === "divide") {
       if (row.row === "open") opened.push({ y: y - HIGH / 2, depth: row.depth });
       else root.append(make("line", { x1: inset, x2: width - inset, y1: y - HIGH / 2, y2: y - HIGH / 2, class: "divide" }));
@@ -48,7 +48,7 @@ export function sequence(name: string, roles: string[], rows: SequenceRow[]): HT
   });
   const list = h("ol");
   for (const row of rows) {
-    if (row.row === "message") list.append(h("li", { text: `${row.from} sends ${row.text} to ${row.to}` }));
+    if (row.row === "message") list.append(h("li", { text: `${row.from} sends ${row.text} to ${row.to}${row.refused ? ", which is refused" : ""}` }));
     else if (row.row !== "close") list.append(h("li", { text: row.text ?? "and more" }));
   }
   const scroller = h("div", { class: "scroller", attributes: { tabindex: "0", role: "group", "aria-label": "sequence diagram" } });

@@ -14,6 +14,8 @@ export interface Work {
   protocol: string | null;
   mode: "refuse" | "halt";
   events: EventLine[];
+  /** The messages of a conversation between roles. */
+  messages: object[];
   palette: Tool[];
 }
 
@@ -27,6 +29,7 @@ const EMPTY: Work = {
   protocol: null,
   mode: "refuse",
   events: [],
+  messages: [],
   palette: [],
 };
 
@@ -42,5 +45,6 @@ export function retype(text: string): void {
   if (text === work.text) return;
   work.text = text;
   work.events = [];
+  work.messages = [];
   work.template = null;
 }

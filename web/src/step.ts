@@ -1,10 +1,11 @@
 // Step: walk through a contract. Every verdict comes from the studio; this file shows it and asks for the next.
 
-import { ask, Refusal, type About, type Described, type EventLine, type Move, type Protocol, type Question, type Template, type Turn, type Walked } from "./api";
-import { button, copy, fill, h, labelled, say, select } from "./dom";
+import { ask, Refusal, type About, type Described, type EventLine, type Move, type Template, type Turn, type Walked } from "./api";
+import { asking, VERDICTS } from "./asking";
+import { Conversation } from "./crew";
+import { button, copy, fill, h, labelled, refresh, say, select } from "./dom";
 import { Picture } from "./graph";
 import { inline, markdown } from "./markdown";
-import { sequence } from "./sequence";
 import { open, work } from "./state";
 
 export async function openTemplate(name: string): Promise<void> {
@@ -19,12 +20,12 @@ export async function openFile(number: number): Promise<void> {
 }
 
 /** The list of everything that can be opened. */
-export function chooser(about: About, opened: () => void): HTMLElement {
+export function chooser(about: About): HTMLElement {
   const control = h("select", {
     onchange: () => {
       const [kind, name] = control.value.split(" ", 2) as [string, string];
       const opening = kind === "template" ? openTemplate(name) : openFile(Number(name));
-      void opening.then(opened);
+      void opening.then(refresh);
     },
   });
   if (!work.origin) control.append(h("option", { text: work.text ? "your own text" : "choose …", attributes: { value: "" } }));
@@ -41,21 +42,12 @@ export function chooser(about: About, opened: () => void): HTMLElement {
   return labelled("Contract", control);
 }
 
-const VERDICTS: Record<Turn["verdict"], string> = {
-  ok: "ok",
-  violation: "refused",
-  blocked: "blocked",
-  unrecognized: "not recognised",
-  misuse: "cannot be told",
-};
-
 const SIGNS: Record<Move["kind"], string> = { send: "the agent does", receive: "reaches the agent", gate: "a person decides" };
 
 export async function step(main: HTMLElement, about: About): Promise<void> {
   if (!work.text) await openTemplate(about.templates.find((one) => one.name === "booking")?.name ?? about.templates[0]!.name);
   const described = await ask<Described>("contract", { text: work.text });
-  const again = () => void step(main, about);
-  const head = h("section", { class: "card bar" }, h("h2", { class: "hidden", text: "Contract" }), chooser(about, again));
+  const head = h("section", { class: "card bar" }, h("h2", { class: "hidden", text: "Contract" }), chooser(about));
   if (!described.ok) {
     const findings = described.findings.map((finding) => h("pre", { class: "finding", text: finding.text }));
     const link = h("p", {}, "It is mended on the page ", h("a", { text: "Build", attributes: { href: "#build" } }), ".");
@@ -67,27 +59,14 @@ export async function step(main: HTMLElement, about: About): Promise<void> {
   work.protocol = names.length > 1 ? chosen.name : null;
   if (names.length > 1) {
     const options = names.map((one): [string, string] => [one.name ?? "", one.name ?? "protocol"]);
-    head.append(labelled("Protocol", select(options, chosen.name ?? "", (name) => { work.protocol = name; work.events = []; again(); })));
+    head.append(labelled("Protocol", select(options, chosen.name ?? "", (name) => { work.protocol = name; work.events = []; work.messages = []; refresh(); })));
   }
   if (chosen.kind === "roles") {
-    fill(main, head, ...roles(chosen));
+    await new Conversation(head, main, chosen).begin();
     return;
   }
   const walker = new Walker(head, main);
   await walker.begin();
-}
-
-function roles(protocol: Protocol): HTMLElement[] {
-  const cards = [
-    h("section", { class: "card wide" }, h("h2", { text: `${protocol.name} between ${(protocol.roles ?? []).join(", ")}` }), sequence(protocol.name ?? "", protocol.roles ?? [], protocol.sequence ?? [])),
-  ];
-  const side = h("div", { class: "side" });
-  for (const [role, graph] of Object.entries(protocol.graphs ?? {})) {
-    const picture = new Picture();
-    side.append(h("section", { class: "card" }, h("h2", { text: role }), picture.element));
-    requestAnimationFrame(() => picture.draw(graph, {}));
-  }
-  return [...cards, side];
 }
 
 /** One session on the page. */
@@ -180,7 +159,7 @@ class Walker {
     return h(
       "div",
       { class: `verdict ${turn.verdict}` },
-      h("p", {}, h("code", { text: turn.text }), " ", h("span", { class: "badge", text: VERDICTS[turn.verdict] })),
+      h("p", {}, h("code", { text: turn.text }), " ", h("span", { class: "badge", text: VERDICTS[turn.verdict] ?? "" })),
       turn.explanation ? h("p", { class: "why" }, ...inline(turn.explanation)) : null,
     );
   }
@@ -220,38 +199,16 @@ class Walker {
       void this.walk({ move: move.word, answers: [] });
       return;
     }
-    const inputs = move.questions.map((question) => this.input(question));
-    const first = inputs[0]!.querySelector("input");
-    const ask = h(
-      "form",
-      {
-        class: "card asking",
-        attributes: { "aria-label": `what ${move.text} needs` },
-        onsubmit: (event) => {
-          event.preventDefault();
-          const answers = inputs.map((field) => field.querySelector("input")?.value ?? "");
-          void this.walk({ move: move.word, answers });
-        },
-        onkeydown: (event) => {
-          if (event.key === "Escape") {
-            fill(this.form);
-            this.moves.querySelector("button")?.focus();
-          }
-        },
+    const form = asking(
+      move,
+      (answers) => void this.walk({ move: move.word, answers }),
+      () => {
+        fill(this.form);
+        this.moves.querySelector("button")?.focus();
       },
-      h("h2", {}, h("code", { text: move.text })),
-      ...inputs,
-      h("p", { class: "hint", text: "JSON or plain text; what is left empty is left out." }),
-      h("div", { class: "row" }, h("button", { class: "primary", text: "do it", attributes: { type: "submit" } }), button("call it off", () => fill(this.form))),
     );
-    fill(this.form, ask);
-    first?.focus();
-  }
-
-  private input(question: Question): HTMLElement {
-    const label = { field: question.name, person: "By whom", time: "When" }[question.kind];
-    const control = h("input", { attributes: { type: "text", spellcheck: "false", autocomplete: "off", placeholder: question.kind === "time" ? "30, or +24h from now" : undefined } });
-    return labelled(label, control, question.hint);
+    fill(this.form, form);
+    form.querySelector("input")?.focus();
   }
 
   private hold({ now }: Walked): void {
@@ -279,7 +236,7 @@ class Walker {
       h(
         "li",
         { class: turn.verdict },
-        h("div", { class: "row" }, h("code", { text: turn.text }), h("span", { class: "badge", text: VERDICTS[turn.verdict] })),
+        h("div", { class: "row" }, h("code", { text: turn.text }), h("span", { class: "badge", text: VERDICTS[turn.verdict] ?? "" })),
         turn.explanation && turn.verdict !== "ok" ? h("p", { class: "why" }, ...inline(turn.explanation)) : null,
         index === turns.length - 1 ? null : button("back to here", () => this.back(first + index + 1), { class: "quiet", attributes: { "aria-label": `back to here: ${turn.text}` } }),
       ),

@@ -6,11 +6,13 @@ conversation, and what that is the run time knows from the task that calls.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from accord.agents.runtime.strand import current_strand
 
 if TYPE_CHECKING:
+    from types import UnionType
+
     from accord.agents.references import AgentRef
 
 __all__ = ["Agent"]
@@ -43,10 +45,15 @@ class Agent:
         """Send a message to whoever sent the last one that this handler has received; errors as for `send`."""
         await current_strand(self).reply(message, protocol)
 
-    async def receive(self, message_class: type[M], *, protocol: str | None = None) -> M:
+    @overload
+    async def receive(self, message_class: type[M], *, protocol: str | None = None) -> M: ...
+
+    @overload
+    async def receive(self, message_class: UnionType, *, protocol: str | None = None) -> Any: ...  # noqa: ANN401 - one of them
+
+    async def receive(self, message_class: object, *, protocol: str | None = None) -> Any:
         """Wait for a message of a class, or of one of `A | B`, in the conversations of this handler.
 
         Raises `ViolationError` if no such message can come, and `PartnerCrashedError` if its sender has crashed.
         """
-        message: Any = await current_strand(self).receive(message_class, protocol)
-        return message  # type: ignore[no-any-return] # made by that class
+        return await current_strand(self).receive(message_class, protocol)

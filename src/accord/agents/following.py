@@ -61,8 +61,8 @@ class Following:
 
     @property
     def machine(self) -> Machine:
-        """The role's own machine."""
-        return self.own.machine(self.role)
+        """The role's own machine, in which nothing runs side by side: `par` is multiplied out."""
+        return self.choreography.machines[self.role]
 
     @cached_property
     def types(self) -> Types:
@@ -88,6 +88,10 @@ class Following:
     def crash_is_handled(self) -> bool:
         """Whether the protocol says what comes if this role crashes."""
         return any(sender == self.role and label == CRASH for sender, _, label in self.choreography.machine.messages)
+
+    def may_stop(self, state: int) -> bool:
+        """Whether the protocol may be over for the role in a state."""
+        return self.choreography.stops[self.role][state] is not None
 
     def edges(self, state: int) -> list[Symbol]:
         """What can happen in a state."""

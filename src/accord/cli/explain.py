@@ -56,15 +56,15 @@ def _explain(screen: Screen, entry: Code) -> None:
 
 def _findings(entry: Code) -> tuple[Diagnostic, ...]:
     """What accord says of the wrong example."""
+    from accord.choreography.compiling import examine_contract
     from accord.diagnostics import Source
-    from accord.language import examine
 
     if entry.is_python:
         from accord.agents.check import lint, read
 
         return lint(read([Source(entry.wrong, "wrong.py")]), {}).findings
     if not entry.is_configuration:
-        return examine(Source(entry.wrong, "wrong.accord"))[1]
+        return examine_contract(Source(entry.wrong, "wrong.accord"))[2]
     from accord.errors import ContractError
     from accord.trace.loading import load_trace_config
 

@@ -66,8 +66,9 @@ def list_reviews(
 
     Exit status: 0 listed · 1 some sessions are corrupted · 2 wrong usage, such as a store that cannot be reached.
     """
-    from accord.cli.review_lines import review_line, review_object
+    from accord.cli.review_lines import review_line
     from accord.cli.terminal import open_screen
+    from accord.integrations.guard.telling import review_object
 
     now = time.time() if at is None else at
     with open_at(store, key_file, key_env) as opened:
@@ -250,7 +251,8 @@ def _fault(screen: Screen, session: GuardedSession, *, as_json: bool) -> str:
 def _show(screen: Screen, store: Store, session: GuardedSession, review: Review, at: Time, *, as_json: bool) -> bool:
     """Show a review and the end of the session's ledger; whether the ledger is sound."""
     from accord.cli.ledger_files import finding_object
-    from accord.cli.review_lines import guard_facts, guard_object, review_facts, review_object
+    from accord.cli.review_lines import guard_facts, review_facts
+    from accord.integrations.guard.telling import guard_object, review_object
 
     result = store.verify(session.key)
     first = max(result.entries - _ENTRIES_SHOWN, 0)
@@ -289,8 +291,9 @@ def _print_ledger(screen: Screen, result: Verification, lines: list[bytes], hidd
 
 def _print_decided(screen: Screen, session: GuardedSession, review: Review, at: Time, *, as_json: bool) -> None:
     from accord.cli.answers import outcome
-    from accord.cli.review_lines import STYLES, review_object
+    from accord.cli.review_lines import STYLES
     from accord.diagnostics.visible import clip
+    from accord.integrations.guard.telling import review_object
 
     if as_json:
         screen.print(json.dumps(review_object(session, review, at)))

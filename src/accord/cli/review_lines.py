@@ -1,4 +1,4 @@
-"""Questions to people as lines, or as objects for programs.
+"""Questions to people as lines.
 
 A person decides by what is shown here, and all of it may come from an agent that wants a yes. So payloads are shown
 whole or it is said that they are not, everything hidden is made visible, and whatever is longer than a line is broken
@@ -30,11 +30,9 @@ __all__ = [
     "action_text",
     "fact",
     "guard_facts",
-    "guard_object",
     "payload_lines",
     "review_facts",
     "review_line",
-    "review_object",
 ]
 
 STYLES: dict[ReviewStanding, Style] = {
@@ -59,43 +57,6 @@ _CALLS_SHOWN = 5
 
 # What no clock of the world shows for a session of today is a clock of somebody's own, and stays a number.
 _EARLIEST_DATE, _LATEST_DATE = 100_000_000, 100_000_000_000
-
-
-# -- for programs ------------------------------------------------------------------------------------------------------
-
-
-def review_object(session: GuardedSession, review: Review, at: Time) -> dict[str, object]:
-    """All of a review."""
-    return {
-        "session": session.key,
-        "review": review.id,
-        "state": session.standing(review, at),
-        "action": review.name,
-        "label": review.label,
-        "payload": dict(review.payload),
-        "gate": review.gate,
-        "opened": review.opened,
-        "expires": review.expires,
-        "by": review.by,
-        "reason": review.reason,
-        "decided": review.decided,
-        "modified": None if review.modified is None else dict(review.modified),
-    }
-
-
-def guard_object(session: GuardedSession, at: Time) -> dict[str, object]:
-    """What the guard of a session keeps."""
-    return {
-        "stopped": session.stopped,
-        "out": [
-            {"call": out.ticket, "tool": out.name, "payload": dict(out.events[-1].payload), "started": out.started}
-            for out in session.out
-        ],
-        "reviews": [review_object(session, review, at) for review in session.open_reviews(at)],
-    }
-
-
-# -- for people --------------------------------------------------------------------------------------------------------
 
 
 def review_line(screen: Screen, session: GuardedSession, review: Review, at: Time) -> str:

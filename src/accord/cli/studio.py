@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import rich_click as click
 
+from accord.cli.ledger_files import key_options
+from accord.cli.store_access import open_at
 from accord.errors import UsageError
 
 __all__ = ["command"]
@@ -13,14 +16,26 @@ __all__ = ["command"]
 
 @click.command("studio")
 @click.argument("path", metavar="[CONTRACT|FOLDER]", required=False, type=click.Path(path_type=Path))
-@click.option("--write", is_flag=True, help="allow the page to save contracts; else it only reads")
+@click.option("--write", is_flag=True, help="allow the page to save contracts and decide reviews; else it only reads")
+@click.option("--store", metavar="STORE", help="a store of sessions: a file, postgresql://…, redis://… or env:NAME")
+@key_options
 @click.option("--port", type=click.IntRange(1, 65535), help="where to listen; 8722, or any free one if that is taken")
 @click.option("--no-browser", is_flag=True, help="print the address and open nothing")
-def command(path: Path | None, port: int | None, *, write: bool, no_browser: bool) -> None:
-    """Open a page in the browser: step through a contract, build one, look at templates.
+def command(
+    path: Path | None,
+    store: str | None,
+    key_file: str | None,
+    key_env: str | None,
+    port: int | None,
+    *,
+    write: bool,
+    no_browser: bool,
+) -> None:
+    """Open a page in the browser: step through a contract, build one, hold recorded runs against it, decide reviews.
 
     It is served on this machine for this machine, under an address that only you are told. With a contract, or a
-    folder of them, those are listed on the page. Ctrl-C ends it.
+    folder of them, those are listed on the page; with a store, its sessions and what people are asked in them. Ctrl-C
+    ends it.
 
     Exit status: 0 ended · 2 wrong usage, such as a port that is taken or a package that is not installed.
     """
@@ -38,7 +53,7 @@ def command(path: Path | None, port: int | None, *, write: bool, no_browser: boo
     if path == STDIN:
         raise UsageError("the studio opens a file or a folder, not standard input")
     paths = () if path is None else tuple(find_contracts([path]))
-    studio = Studio(Files(paths, DEFAULT_BOUNDS.limits, writable=write), DEFAULT_BOUNDS)
+    files = Files(paths, DEFAULT_BOUNDS.limits, writable=write)
     screen = open_screen()
 
     def tell(address: str) -> None:
@@ -47,4 +62,5 @@ def command(path: Path | None, port: int | None, *, write: bool, no_browser: boo
         if not no_browser:
             click.launch(address)
 
-    serve(studio, port, tell)
+    with nullcontext() if store is None else open_at(store, key_file, key_env) as opened:
+        serve(Studio(files, DEFAULT_BOUNDS, opened), port, tell)

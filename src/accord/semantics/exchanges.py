@@ -36,7 +36,7 @@ from accord.language.global_tree import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Deed", "Message", "Move", "Place", "Protocols", "agrees", "begin", "exchanges", "is_over"]
+__all__ = ["Deed", "Message", "Move", "Place", "Protocols", "TooLongError", "agrees", "begin", "exchanges", "is_over"]
 
 Message = tuple[str, str, str]
 """Sender, receiver, label."""
@@ -184,26 +184,44 @@ def numbers(place: Place) -> set[int]:
     return found
 
 
-def hopeless(histories: tuple[Open, ...], under_way: set[int]) -> bool:
-    """Whether something a role did can no longer be accounted for: no part is left beside what it did later."""
-    return any(
-        not any(number in under_way for number, _ in thread)
+def still(histories: tuple[Open, ...], under_way: set[int]) -> tuple[Open, ...]:
+    """The histories when only these `par` are under way: of threads, what is over no longer tells anything apart."""
+    return tuple(
+        tuple(
+            (deed, frozenset(tuple(part for part in thread if part[0] in under_way) for thread in threads))
+            for deed, threads in history
+        )
         for history in histories
-        for _, threads in history
-        for thread in threads
     )
+
+
+def hopeless(histories: tuple[Open, ...]) -> bool:
+    """Whether something a role did can no longer be accounted for: no part is left beside what it did later."""
+    return any(() in threads for history in histories for _, threads in history)
+
+
+LONGEST = 5_000
+
+
+class TooLongError(Exception):
+    """The search for a run was given up."""
 
 
 def agrees(
     protocol: GlobalProtocol, protocols: Protocols, histories: Mapping[str, tuple[Deed, ...]], *, complete: bool = False
 ) -> bool:
-    """Whether a run exists that fits what every role has done; if `complete`, one that is over with exactly that."""
+    """Whether a run exists that fits what every role has done; if `complete`, one that is over with exactly that.
+
+    Raises `TooLongError` if that takes more than a very long search, which only loops of parts inside parts do.
+    """
     nothing: frozenset[Thread] = frozenset()
     roles = {role: index for index, role in enumerate(histories)}
     start = (begin(protocol), tuple(tuple((deed, nothing) for deed in deeds) for deeds in histories.values()))
     seen = {start}
     todo = [start]
     while todo:
+        if len(seen) > LONGEST:
+            raise TooLongError
         place, open_ = todo.pop()
         number = 1 + max(numbers(place), default=0)
         if not any(open_) and (not complete or is_over(place)):
@@ -218,8 +236,8 @@ def agrees(
                         continue
                     now = list(open_)
                     now[roles[sender]], now[roles[receiver]] = sent, received
-                    further = (after, tuple(now))
-                    if further not in seen and not hopeless(further[1], under_way):
+                    further = (after, still(tuple(now), under_way))
+                    if further not in seen and not hopeless(further[1]):
                         seen.add(further)
                         todo.append(further)
     return False

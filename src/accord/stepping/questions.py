@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from accord.monitor.step import Situation
     from accord.stepping.happenings import Happening
 
-__all__ = ["Asking", "Question", "questions_about", "time_question"]
+__all__ = ["Asking", "Question", "questions_about", "read_value", "time_question"]
 
 _WIDEST_HINT = 60
 _HINTS_SHOWN = 4
@@ -84,7 +84,7 @@ class Asking:
         if question.asks_time:
             answers += ((question, read_moment(text, self.now)),)
         elif text:
-            answers += ((question, _value(text) if question.path is not None else _name(text)),)
+            answers += ((question, read_value(text) if question.path is not None else _name(text)),)
         if self.asked + 1 < len(self.questions):
             return replace(self, answers=answers, asked=self.asked + 1)
         payload: dict[str, object] = {}
@@ -177,7 +177,7 @@ def _hint(clause: Clause, held: Mapping[str, str | None]) -> str:
     return f"{clause.operator} {name}{value}"
 
 
-def _value(text: str) -> object:
+def read_value(text: str) -> object:
     """A JSON value; what does not look like one is a string."""
     try:
         return decode_json(text)
@@ -188,7 +188,7 @@ def _value(text: str) -> object:
 
 
 def _name(text: str) -> object:
-    return _value(text) if text.startswith('"') else text
+    return read_value(text) if text.startswith('"') else text
 
 
 def _put(payload: dict[str, object], path: Path, value: object) -> None:

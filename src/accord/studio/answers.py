@@ -10,8 +10,27 @@ from accord.errors import ContractError
 from accord.language.formatting import formatted
 from accord.studio.completing import complete
 from accord.studio.contracts import describe
+from accord.studio.crews import read_messages, talk
 from accord.studio.editing import edit
-from accord.studio.requests import Complete, Edit, File, Named, Nothing, Save, Snippet, Text, Tools, Trace, Walk
+from accord.studio.requests import (
+    Complete,
+    Decide,
+    Edit,
+    File,
+    Key,
+    Named,
+    Nothing,
+    OneRun,
+    Runs,
+    Save,
+    Snippet,
+    Talk,
+    Text,
+    Tools,
+    Trace,
+    Walk,
+)
+from accord.studio.runs import one_run, several_runs
 from accord.studio.snippets import KINDS, snippet
 from accord.studio.tools import tools_in
 from accord.studio.walking import event_line, read_events, walk
@@ -40,6 +59,7 @@ def _about(studio: Studio, _: Nothing) -> object:
         "templates": library,
         "files": studio.files.listed(),
         "writable": studio.files.writable,
+        "store": studio.desk.is_open,
         "snippets": [{"kind": kind, "title": title} for kind, title in KINDS.items()],
     }
 
@@ -69,6 +89,34 @@ def _walk(studio: Studio, request: Walk) -> object:
 
 def _events(studio: Studio, request: Trace) -> object:
     return {"events": [event_line(event) for event in read_events(request.text, studio.bounds.events)]}
+
+
+def _talk(studio: Studio, request: Talk) -> object:
+    return talk(_compiled(studio, request.text), request, studio.bounds)
+
+
+def _messages(studio: Studio, request: Trace) -> object:
+    return {"messages": read_messages(request.text, studio.bounds.events)}
+
+
+def _runs(studio: Studio, request: Runs) -> object:
+    return several_runs(_compiled(studio, request.text), request, studio.bounds)
+
+
+def _run(studio: Studio, request: OneRun) -> object:
+    return one_run(_compiled(studio, request.text), request, studio.bounds)
+
+
+def _sessions(studio: Studio, _: Nothing) -> object:
+    return studio.desk.sessions()
+
+
+def _session(studio: Studio, request: Key) -> object:
+    return studio.desk.session(request.key)
+
+
+def _decide(studio: Studio, request: Decide) -> object:
+    return studio.desk.decide(request)
 
 
 def _format(studio: Studio, request: Text) -> object:
@@ -102,7 +150,14 @@ ANSWERS: Mapping[str, tuple[type[Any], Callable[[Studio, Any], object]]] = {
     "save": (Save, _save),
     "contract": (Text, _contract),
     "walk": (Walk, _walk),
+    "talk": (Talk, _talk),
+    "messages": (Trace, _messages),
     "events": (Trace, _events),
+    "runs": (Runs, _runs),
+    "run": (OneRun, _run),
+    "sessions": (Nothing, _sessions),
+    "session": (Key, _session),
+    "decide": (Decide, _decide),
     "format": (Text, _format),
     "mermaid": (Text, _mermaid),
     "complete": (Complete, _complete),

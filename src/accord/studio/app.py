@@ -21,6 +21,7 @@ from starlette.routing import Route
 from accord.errors import AccordError, ContractError, InternalError
 from accord.studio.answers import ANSWERS
 from accord.studio.contracts import examine_text
+from accord.studio.desk import Desk
 from accord.studio.gate import Gatekeeper
 from accord.studio.requests import RefusedError, read
 from accord.studio.walking import Memory
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp
 
+    from accord.stores import Store
     from accord.studio.bounds import Bounds
     from accord.studio.contracts import Examined
     from accord.studio.files import Files
@@ -44,8 +46,9 @@ _REMEMBERED = 16
 class Studio:
     """What the studio was opened on. Texts and walks that were looked at last are remembered."""
 
-    def __init__(self, opened: Files, bounds: Bounds) -> None:
+    def __init__(self, opened: Files, bounds: Bounds, store: Store | None = None) -> None:
         self.files = opened
+        self.desk = Desk(store, opened)
         self.bounds = bounds
         self.examine = lru_cache(_REMEMBERED)(self._examine)
         self.memory = Memory()

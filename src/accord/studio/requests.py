@@ -10,14 +10,21 @@ from accord.errors import UsageError
 
 __all__ = [
     "Complete",
+    "Decide",
     "Edit",
     "File",
+    "Key",
     "Named",
     "Next",
     "Nothing",
+    "OneRun",
+    "Recorded",
     "RefusedError",
+    "Runs",
+    "Said",
     "Save",
     "Snippet",
+    "Talk",
     "Text",
     "Tools",
     "Trace",
@@ -114,6 +121,66 @@ class Edit(_Request):
     """Which step of the text it is about, counted from 0 in the order of the text."""
     what: str = ""
     """The step, the branch, the name or the rule that is put there."""
+
+
+class Said(_Request):
+    """A message from one role to another; without a label, that the conversation is closed."""
+
+    sender: str = ""
+    receiver: str = ""
+    label: str | None = None
+    payload: dict[str, object] = {}
+
+
+class Talk(_Request):
+    """A conversation between roles: the contract, and the messages so far."""
+
+    text: str
+    messages: list[Said] = []
+    protocol: str | None = None
+    mode: Literal["halt", "refuse"] = "refuse"
+    next: Next | None = None
+
+
+class Recorded(_Request):
+    """A file of recorded runs: its name, and its bytes in base64."""
+
+    name: str
+    content: str
+
+
+class Runs(_Request):
+    """Recorded runs to be held against a contract."""
+
+    text: str
+    files: list[Recorded]
+    protocol: str | None = None
+
+
+class OneRun(_Request):
+    """One run of such a file."""
+
+    text: str
+    file: Recorded
+    key: str
+    protocol: str | None = None
+
+
+class Key(_Request):
+    """A session in the store."""
+
+    key: str
+
+
+class Decide(_Request):
+    """A person's answer to a review."""
+
+    session: str
+    review: str
+    answer: Literal["allow", "deny", "modify"]
+    by: str
+    reason: str = ""
+    payload: dict[str, object] | None = None
 
 
 class Snippet(_Request):

@@ -111,7 +111,9 @@ def test_json_has_the_oldest_version_that_holds_it():
     written = document_to_json(events)
     assert written["version"] == 3
     assert document_to_json(parse(RULE))["version"] == 1
-    with pytest.raises(UsageError, match=r"version 2 has no events - at `\$.version`"):
+    with pytest.raises(
+        UsageError, match=r"version 2 has no events, records, enums or protocols between roles - at `\$.version`"
+    ):
         document_from_json({**written, "version": 2})
 
 

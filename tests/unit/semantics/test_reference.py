@@ -666,6 +666,8 @@ def test_the_reference_stands_on_the_tree_alone():
     ours = {module for module in imported if module.split(".")[0] == "accord"}
     assert {m for m in ours if not m.startswith("accord.semantics.")} == {
         "accord.language.clauses",
+        "accord.language.events",
+        "accord.language.global_tree",
         "accord.language.rules",
         "accord.language.tree",
     }

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from accord.agents.runtime.transport import Transport
 
-__all__ = ["Activity", "Pause", "Schedule"]
+__all__ = ["Activity", "Pause", "Presence", "Schedule"]
 
 Schedule = Callable[[Sequence[str]], int]
 """Who goes on: given what waits for its turn, in words, the index of one. See `accord.testing.schedules`."""
@@ -43,11 +43,11 @@ class Activity:
         if not self._moving and not self._transport.untaken:
             self._rest()
 
-    async def turn(self, what: str) -> None:
+    async def turn(self, what: str, presence: Presence) -> None:
         """Wait for one's turn, if there is a schedule."""
         if self._schedule is None:
             return
-        pause = Pause(self)
+        pause = Pause(presence)
         self._turns.append((what, pause))
         try:
             await pause.wait()
@@ -76,13 +76,56 @@ class Activity:
                 future.set_result(None)
 
 
-class Pause:
-    """A place to wait until somebody calls `wake`; a call that comes too early is not lost."""
+class Presence:
+    """One strand in the count: it moves, unless a task of it waits for somebody.
 
-    __slots__ = ("_activity", "_future", "_woken")
+    A handler may start tasks of its own and wait in several of them. It is not known what those do that do not wait
+    here, so one that waits is enough for the strand to count as waiting.
+    """
+
+    __slots__ = ("_activity", "_ended", "_moves", "_waiting")
 
     def __init__(self, activity: Activity) -> None:
         self._activity = activity
+        self._moves = True
+        self._waiting = 0
+        self._ended = False
+
+    def rest(self) -> None:
+        """A task of it begins to wait."""
+        self._waiting += 1
+        self.look()
+
+    def look(self) -> None:
+        """A task of it has begun to wait, or is over: does any other one wait?"""
+        if self._waiting and self._moves and not self._ended:
+            self._moves = False
+            self._activity.finish()
+
+    def move(self) -> None:
+        """A task of it goes on."""
+        if not self._moves and not self._ended:
+            self._moves = True
+            self._activity.begin()
+
+    def wait_is_over(self) -> None:
+        """A task of it does not wait any more."""
+        self._waiting -= 1
+
+    def end(self) -> None:
+        """It counts no longer."""
+        if self._moves and not self._ended:
+            self._activity.finish()
+        self._ended = True
+
+
+class Pause:
+    """A place to wait until somebody calls `wake`; a call that comes too early is not lost."""
+
+    __slots__ = ("_future", "_presence", "_woken")
+
+    def __init__(self, presence: Presence) -> None:
+        self._presence = presence
         self._future: asyncio.Future[None] | None = None
         self._woken = False
 
@@ -91,7 +134,7 @@ class Pause:
         if self._future is None:
             self._woken = True
         elif not self._future.done():
-            self._activity.begin()  # INVARIANT: counted before it runs, so that nobody believes that all is at rest
+            self._presence.move()  # INVARIANT: counted before it runs, so that nobody believes that all is at rest
             self._future.set_result(None)
 
     async def wait(self) -> None:
@@ -100,12 +143,10 @@ class Pause:
             self._woken = False
             return
         self._future = future = asyncio.get_running_loop().create_future()
-        self._activity.finish()
+        self._presence.rest()
         try:
             await future
-        except BaseException:
-            if future.cancelled() or not future.done():
-                self._activity.begin()
-            raise
         finally:
             self._future = None
+            self._presence.wait_is_over()
+            self._presence.move()

@@ -62,6 +62,8 @@ class Conversation:
         self._ledger = ledger
         self.name = f"{identity}/{following.role}"
         self.session = watch(following, self.name, ledger)
+        self.state = 0
+        """Where the role is in its machine."""
         self.strand: Strand | None = None
         """Who works on it; what arrives is for this strand alone."""
         self.begun: Begun | None = None
@@ -124,11 +126,22 @@ class Conversation:
 
     def take(self, letter: Letter) -> Verdict:
         """The role receives a message."""
-        return self.session.receive(letter.label, letter.payload, letter.sender)
+        verdict = self.session.receive(letter.label, letter.payload, letter.sender)
+        return self._moved(verdict, Symbol("?", letter.label, letter.sender))
 
     def take_crash(self, role: str) -> Verdict:
         """The role notices that a partner has crashed."""
-        return self.session.receive(CRASH, None, role)
+        return self._moved(self.session.receive(CRASH, None, role), Symbol("?", CRASH, role))
+
+    def send(self, label: str, payload: dict[str, Any], role: str) -> Verdict:
+        """The role sends a message."""
+        return self._moved(self.session.send(label, payload, role), Symbol("!", label, role))
+
+    def _moved(self, verdict: Verdict, symbol: Symbol) -> Verdict:
+        # INVARIANT: what the monitor accepts is a step of the machine: both are the role's projection.
+        if isinstance(verdict, Ok):
+            self.state = self.following.after(self.state, symbol)
+        return verdict
 
     @property
     def waiting(self) -> list[str]:
@@ -141,13 +154,6 @@ class Conversation:
             self._arrived[arrival.sender].popleft()
 
     # -- what can happen -----------------------------------------------------------------------------------------------
-
-    @property
-    def state(self) -> int:
-        """Where the role is in its machine."""
-        state = self.session.current_state
-        assert isinstance(state, int)  # noqa: S101 - projections have no parts that run side by side
-        return state
 
     def next(self, labels: Collection[str] | None = None) -> Arrival | None:
         """What the role can have now, of these labels: what arrived first."""
@@ -203,7 +209,7 @@ class Conversation:
     @property
     def may_stop(self) -> bool:
         """Whether the protocol may be over for the role."""
-        return self.following.machine.states[self.state].stop is not None
+        return self.following.may_stop(self.state)
 
     @property
     def finished(self) -> bool:

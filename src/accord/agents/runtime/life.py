@@ -14,11 +14,11 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from accord.agents.failures import PartnerCrashedError
-from accord.agents.runtime.activity import Pause
+from accord.agents.runtime.activity import Pause, Presence
 from accord.agents.runtime.conversation import Conversation, watch
 from accord.agents.runtime.letters import Begun, Letter
 from accord.agents.runtime.strand import Strand
-from accord.errors import UsageError, ViolationError
+from accord.errors import StoreError, UsageError, ViolationError
 from accord.language.global_tree import CRASH
 
 if TYPE_CHECKING:
@@ -67,9 +67,9 @@ class Life:
 
     def start(self) -> None:
         """Take letters, and run `on_start`."""
-        self._run(self._pump(), counted=False)
+        self._run(self._pump(), None)
         strand = Strand(self, f"{self.name}.on_start", handles=False)
-        self._run(self._strand(strand, self.agent.on_start))
+        self._run(self._strand(strand, self.agent.on_start), strand.presence)
 
     async def stop(self) -> None:
         """End every task of it, and wait until they are gone."""
@@ -97,19 +97,20 @@ class Life:
                 await tell(self.hub, begun, "lost", but)
                 await self.hub.transport.end(self.name, begun, conversation.unsettled + conversation.waiting)
 
-    def _run(self, work: Coroutine[object, object, None], *, counted: bool = True) -> None:
-        if counted:
+    def _run(self, work: Coroutine[object, object, None], presence: Presence | None) -> None:
+        if presence is not None:
             self.hub.activity.begin()
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
 
         def done(task: asyncio.Task[None]) -> None:
             self._tasks.discard(task)
-            error = None if task.cancelled() else task.exception()
+            # Cancelled by nobody here: something that it waited for was. Whatever it owes will not come.
+            error = asyncio.CancelledError("cancelled from inside") if task.cancelled() else task.exception()
             if error is not None:
                 self._crash(error)
-            if counted:
-                self.hub.activity.finish()
+            if presence is not None:
+                presence.end()
 
         task.add_done_callback(done)
 
@@ -165,7 +166,7 @@ class Life:
         if conversation.over:
             return
         if conversation.strand is not None:
-            conversation.strand.pause.wake()
+            conversation.strand.wake()
             return
         arrival = conversation.next()
         if arrival is not None:
@@ -179,9 +180,10 @@ class Life:
                 )
             strand = Strand(self, f"{self.name}.{handler.method}", handles=True)
             strand.own(conversation)
-            self._run(self._strand(strand, lambda: self._handle(strand, conversation, arrival)))
+            handling = self._strand(strand, lambda: self._handle(strand, conversation, arrival))
+            self._run(handling, strand.presence)
         elif conversation.waits_in_vain:
-            self._run(self._lose(conversation))
+            self._run(self._lose(conversation), Presence(self.hub.activity))
 
     async def _handle(self, strand: Strand, conversation: Conversation, arrival: Arrival) -> None:
         handler = self.declaration.handlers[arrival.label]
@@ -191,7 +193,7 @@ class Life:
     async def _strand(self, strand: Strand, work: Callable[[], Coroutine[object, object, None]]) -> None:
         strand.enter()
         bereaved = False
-        await self.hub.activity.turn(f"{strand.what} starts")
+        await strand.turn("starts")
         try:
             await work()
         except PartnerCrashedError:
@@ -205,6 +207,8 @@ class Life:
         for conversation in strand.conversations:
             if not conversation.over:
                 await self._let_go(strand, conversation, bereaved)
+            elif self.conversations.get((conversation.id, conversation.following.part)) is conversation:
+                raise StoreError(f"a message of conversation {conversation.id} may not have been sent: it cannot go on")
 
     async def _let_go(self, strand: Strand, conversation: Conversation, bereaved: bool) -> None:
         """A strand has ended: what does that mean for a conversation of it?"""
@@ -266,14 +270,14 @@ class Life:
             cast[other] = names[0]
         return self._add(self.hub.new_id(), following, cast)
 
-    async def post(self, conversation: Conversation, letter: Letter) -> None:
+    async def post(self, conversation: Conversation, letter: Letter, pause: Pause) -> None:
         """Put a letter into its receiver's mailbox; what is for somebody who is gone is only noted."""
         if conversation.lost is not None:
             why = f"`{conversation.lost}` has crashed"
             self.hub.note(letter, self.name, "not delivered", {"label": letter.label, "why": why})
             return
         try:
-            await self.hub.transport.post(conversation.cast[letter.receiver], letter, Pause(self.hub.activity))
+            await self.hub.transport.post(conversation.cast[letter.receiver], letter, pause)
         except BaseException:
             # Nobody knows whether it is there. The monitor says that it was sent, so the conversation cannot go on.
             conversation.over = True
@@ -366,4 +370,4 @@ async def tell(hub: Hub, begun: Begun, gone: Gone, but: Collection[str] = ()) ->
             cast=begun.cast,
             gone=gone,
         )
-        await hub.transport.post(name, letter, Pause(hub.activity))
+        await hub.transport.post(name, letter, Pause(Presence(hub.activity)))

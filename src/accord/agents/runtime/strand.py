@@ -11,11 +11,12 @@ nothing has happened as far as others know, and the next life of the agent takes
 
 from __future__ import annotations
 
+import asyncio
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from accord.agents.messages import Crash, classes_in, label_of, make_message, payload_of
-from accord.agents.runtime.activity import Pause
+from accord.agents.runtime.activity import Pause, Presence
 from accord.agents.runtime.addressing import Addressee, address
 from accord.agents.runtime.letters import Letter
 from accord.errors import UsageError, ViolationError
@@ -54,12 +55,28 @@ class Strand:
         self.conversations: list[Conversation] = []
         self.last: tuple[Conversation, str] | None = None
         """The conversation of the last message that was received, and the role that sent it."""
-        self.pause = Pause(life.hub.activity)
+        self.presence = Presence(life.hub.activity)
         self.ended = False
+        self._pauses: set[Pause] = set()
+        self._tasks: set[asyncio.Task[Any] | None] = set()
 
     def enter(self) -> None:
         """From now on, calls of this task are those of this strand."""
         _CURRENT.set(self)
+        self._tasks.add(asyncio.current_task())
+
+    def wake(self) -> None:
+        """Something has arrived: let those that wait look again."""
+        for pause in list(self._pauses):
+            pause.wake()
+
+    async def turn(self, what: str) -> None:
+        """Wait for one's turn, if there is a schedule; called by every verb."""
+        task = asyncio.current_task()
+        if task is not None and task not in self._tasks:  # one that the handler has started
+            self._tasks.add(task)
+            task.add_done_callback(lambda _: self.presence.look())
+        await self.life.hub.activity.turn(f"{self.what} {what}", self.presence)
 
     def own(self, conversation: Conversation) -> None:
         """Work on a conversation."""
@@ -71,7 +88,7 @@ class Strand:
     async def send(self, to: object, message: object, protocol: str | None) -> None:
         """Send to a role or an agent, in the conversation in which it is due, or in a new one."""
         label, payload = self._read(message)
-        await self.life.hub.activity.turn(f"{self.what} sends {label}")
+        await self.turn(f"sends {label}")
         addressee = await address(self.life, to)
         conversation, role = await self._place(label, payload, addressee, protocol)
         try:
@@ -87,11 +104,10 @@ class Strand:
         if not self.handles:
             raise UsageError("E073: `reply` outside a handler: there is no message to reply to; use `send`")
         label, payload = self._read(message)
-        await self.life.hub.activity.turn(f"{self.what} replies {label}")
+        await self.turn(f"replies {label}")
         last = self.last
         if protocol is not None:
-            received = [c for c in self.conversations if c.following.protocol == protocol]
-            last = next(((c, c.last_sender) for c in reversed(received) if c.last_sender), None)
+            last = next(((c, c.last_sender) for c in reversed(self._of(protocol)) if c.last_sender), None)
         if last is None:
             raise UsageError(f"this handler has received nothing in protocol {protocol!r} to reply to")
         await self._send(*last, label, payload)
@@ -104,11 +120,19 @@ class Strand:
         wanted = {label_of(message_class): message_class for message_class in classes}
         for message_class in classes:
             self.life.check_class(message_class)
+        pause = Pause(self.presence)
+        self._pauses.add(pause)
+        try:
+            return await self._wait_for(wanted, protocol, pause)
+        finally:
+            self._pauses.discard(pause)
+
+    async def _wait_for(self, wanted: dict[str, type], protocol: str | None, pause: Pause) -> object:
         while True:
-            mine = [c for c in self.conversations if protocol in (None, c.following.protocol)]
-            if self._first(mine, wanted) is not None:
-                await self.life.hub.activity.turn(f"{self.what} receives {' or '.join(wanted)}")
+            if self._first(self._of(protocol), wanted) is not None:
+                await self.turn(f"receives {' or '.join(wanted)}")
             # Looked up again: another task of this handler may have had its turn.
+            mine = self._of(protocol)
             found = self._first(mine, wanted)
             if found is not None:
                 conversation, arrival = found
@@ -117,7 +141,10 @@ class Strand:
             for conversation in mine:
                 # Whoever waits has handled what it had: else a full mailbox would keep out what it waits for.
                 await self._handled(conversation)
-            await self.pause.wait()
+            await pause.wait()
+
+    def _of(self, protocol: str | None) -> list[Conversation]:
+        return [c for c in self.conversations if protocol in (None, c.following.protocol)]
 
     @staticmethod
     def _first(mine: list[Conversation], wanted: dict[str, type]) -> tuple[Conversation, Arrival] | None:
@@ -161,7 +188,7 @@ class Strand:
             if wrong is not None:
                 refused = conversation.refuse("!", label, payload, role, wrong)
                 raise _violation(following, refused, following.role)
-            verdict = conversation.session.send(label, payload, role)
+            verdict = conversation.send(label, payload, role)
             if not isinstance(verdict, Ok):
                 raise _violation(following, verdict, following.role)
             letter = Letter(
@@ -178,7 +205,7 @@ class Strand:
             handled, conversation.unsettled = conversation.unsettled, []
             await life.begin(conversation)
             await life.save()
-            await life.post(conversation, letter)
+            await life.post(conversation, letter, Pause(self.presence))
             await life.settle(handled)
             if conversation.finished:
                 # Its part is done, whatever becomes of the handler: if it crashes now, nobody else is concerned.
@@ -188,7 +215,7 @@ class Strand:
         self, label: str, payload: dict[str, Any], addressee: Addressee, protocol: str | None
     ) -> tuple[Conversation, str]:
         """The conversation and the role that a message is for; a conversation is opened if that is what it does."""
-        mine = [c for c in self.conversations if not c.over and protocol in (None, c.following.protocol)]
+        mine = [conversation for conversation in self._of(protocol) if not conversation.over]
         due = []
         for conversation in mine:
             for symbol in conversation.following.edges(conversation.state):

@@ -164,9 +164,9 @@ class Supervisor:
         try:
             # All mailboxes are there before the first agent starts: it may send at once.
             begun = {child.name: await self._open(child) for child in self._children.values()}
-            self._watching = asyncio.get_running_loop().create_task(self._watch())
             for child in self._children.values():
                 await self._live(child, begun[child.name])
+            self._watching = asyncio.get_running_loop().create_task(self._watch())
         except BaseException:
             await self._shut_down()
             raise

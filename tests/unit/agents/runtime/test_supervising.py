@@ -55,10 +55,10 @@ class Fragile(Agent):
     def __init__(self, crashes: list[str]) -> None:
         self.crashes = crashes
 
-    async def on_hello(self, hello: Hello) -> None:
+    async def on_hello(self, _hello: Hello) -> None:
         await self.reply(Welcome())
 
-    async def on_question(self, question: Question) -> None:
+    async def on_question(self, _question: Question) -> None:
         if self.crashes:
             raise BoomError(self.crashes.pop())
         await self.reply(Answer())
@@ -105,7 +105,7 @@ def test_a_partner_that_does_not_care_does_not_crash_itself():
         async def on_start(self) -> None:
             await self.send("B", Hello())
 
-        async def on_welcome(self, welcome: Welcome) -> None:
+        async def on_welcome(self, _welcome: Welcome) -> None:
             await self.reply(Question())
             await self.receive(Answer)
             raise AssertionError("not reached")
@@ -301,7 +301,7 @@ def test_cancelling_and_leaving_by_an_error_leave_no_task_behind():
 
     @follows(REQUEST_RESPONSE, as_="Server")
     class Slow(Agent):
-        async def on_request(self, request: Request) -> None:
+        async def on_request(self, _request: Request) -> None:
             try:
                 await asyncio.get_running_loop().create_future()
             finally:
@@ -410,7 +410,7 @@ def test_fields_that_cannot_be_kept_stop_the_agent_before_anything_goes_out():
     class Counter(Agent):
         count: int = persistent(0)
 
-        async def on_request(self, request: Request) -> None:
+        async def on_request(self, _request: Request) -> None:
             self.count += 1
             await self.reply(Response(str(self.count)))
 
@@ -515,7 +515,7 @@ def test_a_crash_in_a_branch_of_its_own():
         async def on_start(self) -> None:
             await self.send("Bidder", Offer())
 
-        async def on_bid(self, bid: Bid) -> None:
+        async def on_bid(self, _bid: Bid) -> None:
             await self.send("House", Sold())
 
         async def on_crash(self, crash: Crash) -> None:
@@ -524,7 +524,7 @@ def test_a_crash_in_a_branch_of_its_own():
 
     @follows(text, as_="Bidder")
     class Bidder(Agent):
-        async def on_offer(self, offer: Offer) -> None:
+        async def on_offer(self, _offer: Offer) -> None:
             raise BoomError
 
     @follows(text, as_="House")

@@ -11,7 +11,6 @@ from accord import UsageError, Violation, ViolationError
 from accord.agents import Agent, AgentRef, Crash, GaveUpError, Supervisor, follows
 from accord.testing import EverySchedule
 
-
 CHANGED = SchemaChanged("a", "b")
 
 
@@ -215,7 +214,7 @@ def test_another_branch_than_the_one_that_is_waited_for():
 
     @follows(CHOICE, as_="B")
     class Decider(Agent):
-        async def on_ask(self, ask: Ask) -> None:
+        async def on_ask(self, _ask: Ask) -> None:
             await self.reply(No())
 
         async def on_thanks(self, thanks: Thanks) -> None: ...
@@ -231,12 +230,12 @@ def test_a_message_without_a_handler():
         async def on_start(self) -> None:
             await self.send("B", Ask())
 
-        async def on_yes(self, yes: Yes) -> None:
+        async def on_yes(self, _yes: Yes) -> None:
             await self.reply(Thanks())
 
     @follows(CHOICE, as_="B")
     class Decider(Agent):
-        async def on_ask(self, ask: Ask) -> None:
+        async def on_ask(self, _ask: Ask) -> None:
             await self.reply(No())
 
     kind, text = crash_of(Asker, Decider)
@@ -258,12 +257,12 @@ def sender_of(act, protocol=SYNC, role="DatabaseSteward"):
     [
         (lambda self: self.send("Nobody", CHANGED), "E078: role `Nobody` shares no protocol with this agent"),
         (lambda self: self.send(AgentRef("nobody"), CHANGED), "E078: agent `nobody` shares no protocol"),
-        (lambda self: self.send(3, CHANGED), "a message goes to a role (`str`), an `AgentRef`, or an agent's class, got"),
+        (lambda self: self.send(3, CHANGED), "a message goes to a role (`str`), an `AgentRef`, or an agent's class"),
         (lambda self: self.send("APISteward", "hello"), "a message is an instance of a dataclass, a msgspec Struct or"),
         (lambda self: self.send("APISteward", Acknowledged), "got the class `Acknowledged`"),
         (lambda self: self.send("APISteward", Crash("x")), "`Crash` is nothing to send"),
         (lambda self: self.receive(str), "`receive` is given the class of a message, or `A | B`, got <class 'str'>"),
-        (lambda self: self.send("APISteward", CHANGED), "role `APISteward` of protocol `SchemaSync`: no agent plays it"),
+        (lambda self: self.send("APISteward", CHANGED), "role `APISteward` of protocol `SchemaSync`: no agent plays"),
     ],
 )  # fmt: skip
 def test_calls_that_cannot_be_meant(act, message):

@@ -1,0 +1,136 @@
+"""Recorded runs, reviews and sessions on the page."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from accord import Guard, ToolCall
+from tests.browser.conftest import ROOT, serious
+
+RUNS = ROOT / "examples" / "recorded_payments" / "runs.jsonl"
+
+
+@pytest.fixture
+def bench(page, served):
+    number = next(n for n, path in enumerate(served.studio.files.paths) if path.name == "payments.accord")
+    page.get_by_label("Contract", exact=True).select_option(f"file {number}")
+    expect(page.get_by_label("Contract", exact=True)).to_have_value(f"file {number}")
+    page.locator("text=look before you pay").first.wait_for()
+    page.get_by_role("link", name="Runs").click()
+    page.get_by_label("Recorded runs").wait_for()
+    return page
+
+
+def test_runs_are_counted_listed_filtered_and_looked_at(bench):
+    bench.get_by_label("Recorded runs").set_input_files(RUNS)
+    bench.locator("h2", has_text="8 runs").wait_for()
+    assert "violating 3" in bench.locator(".legend").inner_text()
+    assert bench.locator(".bars tr").count() == 3
+    bench.get_by_label("Counted by").select_option("reward")
+    expect(bench.locator(".bars tr").nth(1)).to_contain_text("conforming")
+    bench.get_by_label("Status").select_option("violating")
+    expect(bench.locator("table.runs tbody tr")).to_have_count(3)
+    bench.get_by_label("Search").fill("look before")
+    bench.get_by_label("Search").press("Enter")
+    expect(bench.locator("table.runs tbody tr")).to_have_count(1)
+    bench.locator("table.runs button").click()
+    bench.locator(".one li.violation").wait_for()
+    assert "since the last one, Look has not happened" in bench.locator(".one li.violation .why").inner_text()
+    assert bench.locator(".one li").count() == 4
+
+
+def test_the_path_of_a_run_is_drawn_with_heat(page, served):
+    """On a contract with a protocol, edges carry how often they were taken."""
+    page.goto(f"{served.base}/#build")
+    page.locator("textarea.code").fill(
+        "protocol P = rec L.{!get_invoice.?get_invoice.L, !pay_invoice.?pay_invoice.L, end}"
+    )
+    page.locator("text=The contract is fine").wait_for()
+    page.get_by_role("link", name="Runs").click()
+    page.get_by_label("Recorded runs").set_input_files(RUNS)
+    page.locator("h2", has_text="8 runs").wait_for()
+    page.locator(".machine canvas").first.wait_for()
+    page.locator("table.runs button").first.click()
+    page.locator(".one li.ok").first.wait_for()
+    assert "its path is drawn" in page.locator("#said").inner_text()
+
+
+def test_the_result_of_an_audit_is_opened(bench, tmp_path):
+    command = [
+        Path(sys.executable).parent / "accord",
+        "audit",
+        RUNS.with_name("payments.accord"),
+        RUNS,
+        "--no-cache",
+        "--json",
+    ]
+    output = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    assert json.loads(output)["total"]["runs"] == 8
+    (tmp_path / "result.json").write_text(output)
+    bench.get_by_label("Recorded runs").set_input_files(tmp_path / "result.json")
+    bench.locator("h2", has_text="8 runs").wait_for()
+    bench.locator("table.runs button").nth(1).click()
+    bench.locator("text=The messages are not in the result").wait_for()
+    assert bench.locator(".one blockquote").count() == 1
+
+
+def test_what_cannot_be_read_is_told(bench, tmp_path):
+    (tmp_path / "x.txt").write_text("no runs {")
+    bench.get_by_label("Recorded runs").set_input_files(tmp_path / "x.txt")
+    bench.locator("summary", has_text="1 could not be read").click()
+    assert "no format is recognised" in bench.locator("details li").first.inner_text()
+
+
+@pytest.fixture
+def asked(served):
+    """A payment that waits for a person."""
+    path = next(path for path in served.studio.files.paths if path.name == "approval.accord")
+    tools = {"read_invoice": lambda **_: {"total": 250}, "pay": lambda **_: "paid", "report": lambda **_: None}
+    keys = iter(f"invoice-{number}" for number in range(100))
+    store = served.studio.desk.store
+    key = next(key for key in keys if store.session(key) is None)
+    guard = Guard(path, store=store, key=key, tools=tools)
+    guard.run([ToolCall("read_invoice", {}, "c1")])
+    guard.run([ToolCall("pay", {"amount": 250, "to": "<img src=x>\u202eACME"}, "c2")])
+    return guard, key
+
+
+def test_a_review_is_decided_with_a_reason(page, served, asked):
+    guard, key = asked
+    page.get_by_role("link", name="Reviews").click()
+    card = page.locator("article.review", has_text=key)
+    card.wait_for()
+    assert "<img src=x>\\u202eACME" in card.locator("pre").inner_text()
+    assert page.locator("main img").count() == 0
+    card.get_by_role("button", name="allow", exact=True).click()
+    assert "say who decides" in page.get_by_role("alert").inner_text()
+    card.get_by_label("Who decides").fill("ana")
+    card.get_by_label("Why").fill("it was ordered")
+    card.get_by_role("button", name="allow", exact=True).click()
+    page.get_by_role("heading", name="Decided", exact=True).wait_for()
+    assert guard.reviews() == [] or guard.reviews()[0].state == "allowed"
+    page.locator("table button", has_text=key).click()
+    expect(page.locator(".verdict.ok").first).to_contain_text("its ledger is whole")
+    page.locator(".entries li").last.locator("summary").click()
+    assert "it was ordered" in page.locator(".entries li").last.inner_text()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_nothing_serious_is_inaccessible(bench, asked, axe, theme):
+    bench.get_by_label("Theme").select_option(theme)
+    bench.get_by_label("Recorded runs").set_input_files(RUNS)
+    bench.locator("h2", has_text="8 runs").wait_for()
+    bench.locator("table.runs button").nth(1).click()
+    bench.locator(".one li").first.wait_for()
+    assert serious(bench, axe) == []
+    bench.get_by_role("link", name="Reviews").click()
+    bench.locator("article.review").first.wait_for()
+    bench.locator("table button").first.click()
+    bench.locator(".entries li").first.wait_for()
+    assert serious(bench, axe) == []

@@ -1,0 +1,93 @@
+"""Sessions, ledgers and reviews on the page."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from accord import Guard, SQLiteStore, StoredSession, ToolCall
+from tests.studio.asking import Asker
+
+CONTRACT = "protocol P = !read.?read.?Approval by human.!pay(amount <= 500).?pay.end\n"
+HOSTILE = {"amount": 99, "to": "\x1b[2J<b>ACME</b>\u202e"}
+
+
+@pytest.fixture
+def opened(tmp_path):
+    """A store with a question in it, and the folder of its contract."""
+    path = tmp_path / "p.accord"
+    path.write_text(CONTRACT)
+    store = SQLiteStore(tmp_path / "sessions.db", fsync="never")
+    guard = Guard(path, store=store, key="order-17", tools={"read": dict, "pay": lambda **_: "paid"})
+    guard.run([ToolCall("read", {}, "c1")])
+    guard.run([ToolCall("pay", HOSTILE, "c2")])
+    StoredSession(store, "!a.end", "other").send("a")
+    yield store, path, guard
+    store.close()
+
+
+def test_sessions_and_reviews_are_listed(opened):
+    store, path, _ = opened
+    told = Asker(paths=[path], store=store).ask("sessions")
+    assert [session["key"] for session in told["sessions"]] == ["order-17", "other"]
+    (review,) = told["reviews"]
+    assert (review["session"], review["state"], review["word"]) == ("order-17", "open", "!pay")
+    assert review["payload"] == HOSTILE
+    assert "\\u001b[2J<b>ACME</b>\\u202e" in review["shown"]
+
+
+def test_a_session_and_its_ledger(opened):
+    store, path, _ = opened
+    asker = Asker(paths=[path], store=store)
+    told = asker.ask("session", key="order-17")
+    assert told["ledger"]["ok"] and told["ledger"]["entries"] == len(told["entries"]) > 0
+    assert told["guard"]["reviews"]
+    assert asker.post("session", key="nobody").status == 400
+
+
+def test_a_ledger_that_was_changed_is_told(opened):
+    store, path, _ = opened
+    with closing(sqlite3.connect(path.with_name("sessions.db"))) as database, database:
+        database.execute("update entries set line = cast(replace(cast(line as text), 'read', 'reap') as blob)")
+    told = Asker(paths=[path], store=store).ask("session", key="order-17")
+    assert not told["ledger"]["ok"] and told["ledger"]["finding"]
+    assert told["entries"] == []
+
+
+def decide(asker, review, /, **more):
+    request = {"session": "order-17", "review": review, "answer": "allow", "by": "ana", **more}
+    return asker.post("decide", **request)
+
+
+def test_deciding(opened):
+    store, path, guard = opened
+    review = guard.reviews()[0].id
+    reader = Asker(paths=[path], store=store)
+    refused = decide(reader, review)
+    assert refused.status == 400 and "--write" in refused.json["error"]
+    writer = Asker(paths=[path], store=store, writable=True)
+    for wrong in ({"by": "  "}, {"review": "1-0000"}, {"session": "other"}, {"answer": "maybe"}, {"payload": {}}):
+        assert decide(writer, review, **wrong).status == 400
+    assert guard.reviews()[0].state == "open"
+    decided = decide(writer, review, reason="fine")
+    assert decided.status == 200 and decided.json["state"] == "allowed" and decided.json["by"] == "ana"
+    assert decide(writer, review).status == 400
+    assert guard.run([ToolCall("pay", HOSTILE, "c3")])[0].content == "paid"
+
+
+def test_deciding_needs_the_contract(opened, tmp_path):
+    store, _, guard = opened
+    other = tmp_path / "other.accord"
+    other.write_text("!b.end")
+    answer = decide(Asker(paths=[other], store=store, writable=True), guard.reviews()[0].id)
+    assert answer.status == 400
+    assert "not among the files" in answer.json["error"]
+
+
+def test_without_a_store():
+    answer = Asker().post("sessions")
+    assert answer.status == 400
+    assert "--store" in answer.json["error"]
+    assert not Asker().ask("about")["store"]
