@@ -73,3 +73,8 @@ def test_places_count_characters():
     node = module.tree.body[2]
     assert module.source.text[slice(*module.name_span(node))] == "Ünder"
     assert isinstance(module.span(node), Span)
+
+
+def test_the_source_of_accord_among_the_files_changes_nothing():
+    found = program(main="from accord.agents import Agent", src__accord__agents____init__="class Agent: ...")
+    assert meaning(found, "Agent") == Outside("accord.agents.Agent")
