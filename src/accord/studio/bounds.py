@@ -36,7 +36,7 @@ class Bounds:
     """Events of one walk."""
     shown_states: int = 80
     """States that are drawn of a machine, unless more are asked for."""
-    shown_turns: int = 500
+    shown_turns: int = 200
     """Turns of a walk that are told in full."""
     at_once: int = 4
     """Requests that are worked on at the same time; others wait."""
