@@ -11,6 +11,7 @@ from bench.data import BINDING
 from bench.guard import GUARDED
 from bench.job import REFUSED, fastest_peer
 from bench.langchain import CHECKPOINT, MODEL
+from bench.lint import LINES
 from bench.rules import LOOKING
 from bench.slices import LIVE
 from bench.traces import SIZES as TRACED
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from bench.choreography import ChoreographyCosts
     from bench.guard import GuardCosts
     from bench.langchain import LangChainCosts
+    from bench.lint import LintCosts
     from bench.results import Results
     from bench.stores import StoreCosts
     from bench.traces import TraceCosts
@@ -74,6 +76,7 @@ def judge(results: Results) -> list[Bar]:
         *judge_stores(results.stores),
         *judge_traces(results.traces),
         *judge_audit(results.audit),
+        _lint(results.lint),
         *(
             Bar(f"the studio answers a step in under 50 ms: {name}", f"{seconds * 1e3:.1f} ms", seconds < 0.05)
             for name, seconds in results.studio.median.items()
@@ -171,6 +174,11 @@ def _rules(results: Results) -> list[Bar]:
         Bar(f"{each}: (3 look - 1 looks) / 2", f"{slope:.2f} x", slope <= 4),
         Bar(f"{each}: (3 look - none looks) / 3", f"{share:.2f} x", share <= 4),
     ]
+
+
+def _lint(costs: LintCosts) -> Bar:
+    promise = f"{LINES:,} lines of agents lint in less than 10 s"
+    return Bar(promise, f"{costs.seconds:.1f} s", costs.lines >= LINES and costs.seconds < 10)
 
 
 def _choreographies(costs: ChoreographyCosts) -> list[Bar]:

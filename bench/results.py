@@ -21,6 +21,7 @@ from bench.importing import BARE, measure_importing
 from bench.job import fastest_peer, measure_job
 from bench.langchain import measure_langchain
 from bench.ledger import measure_ledger
+from bench.lint import measure_lint
 from bench.memory import measure_memory
 from bench.restoring import measure_restoring
 from bench.rules import measure_rules
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from bench.guard import GuardCosts
     from bench.langchain import LangChainCosts
     from bench.ledger import LedgerCosts
+    from bench.lint import LintCosts
     from bench.measure import Timing
     from bench.memory import Memory
     from bench.restoring import Restoring
@@ -74,6 +76,7 @@ class Results:
     audit: AuditCosts
     studio: StudioCosts
     choreographies: ChoreographyCosts
+    lint: LintCosts
 
     @property
     def cases(self) -> dict[str, dict[str, Timing]]:
@@ -166,6 +169,8 @@ def measure_all(say: Callable[[str], None]) -> Results:
     studio = measure_studio()
     say("choreographies")
     choreographies = measure_choreographies()
+    say("lint")
+    lint = measure_lint()
     return Results(
         machine=machine,
         peer_measured=peer is not None,
@@ -187,6 +192,7 @@ def measure_all(say: Callable[[str], None]) -> Results:
         audit=audit,
         studio=studio,
         choreographies=choreographies,
+        lint=lint,
     )
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from bench.guard import GuardCosts
     from bench.langchain import LangChainCosts
     from bench.ledger import LedgerCosts
+    from bench.lint import LintCosts
     from bench.measure import Timing
     from bench.results import Results
     from bench.rules import RuleCosts
@@ -72,6 +73,7 @@ def tables(results: Results, bars: list[Bar]) -> list[Table]:
         stores_table(results.stores),
         traces_table(results.traces),
         audit_table(results.audit),
+        _lint(results.lint),
         _studio_table(results.studio),
         _importing(results),
         bars_table(bars),
@@ -372,6 +374,12 @@ def audit_table(audit: AuditCosts) -> Table:
         ),
         f"Peak memory: {peaks or 'not measured'}.",
     )
+
+
+def _lint(costs: LintCosts) -> Table:
+    row = ("accord lint", f"{costs.seconds:.2f} s", f"{costs.lines / costs.seconds:,.0f} lines/s")
+    title = f"linting {costs.agents:,} agents in {costs.files:,} files, {costs.lines:,} lines"
+    return Table(title, ("", "whole command", "rate"), (row,))
 
 
 def _importing(results: Results) -> Table:

@@ -159,6 +159,5 @@ def deep_ifs(depth: int) -> str:
 def finally_tower(depth: int) -> str:
     lines = [" " * (8 + at) + "try:\n" for at in range(depth)]
     lines.append(" " * (8 + depth) + "await self.reply(Yes())\n")
-    for at in reversed(range(depth)):
-        lines.append(" " * (8 + at) + "finally:\n" + " " * (9 + at) + "print(ask)\n")
+    lines += [" " * (8 + at) + "finally:\n" + " " * (9 + at) + "print(ask)\n" for at in reversed(range(depth))]
     return "".join(lines)

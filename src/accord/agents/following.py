@@ -93,10 +93,14 @@ class Following:
         """Whether the protocol may be over for the role in a state."""
         return self.choreography.stops[self.role][state] is not None
 
-    def edges(self, state: int) -> list[Symbol]:
+    def edges(self, state: int) -> tuple[Symbol, ...]:
         """What can happen in a state."""
-        here = self.machine.states[state]
-        return [self.machine.symbols[number] for number, _ in here.edges] if isinstance(here, Plain) else []
+        return self._edges[state]
+
+    @cached_property
+    def _edges(self) -> tuple[tuple[Symbol, ...], ...]:
+        symbols, states = self.machine.symbols, range(len(self.machine.states))
+        return tuple([tuple([symbols[number] for number in self.machine.offered(state)]) for state in states])
 
     def after(self, state: int, symbol: Symbol) -> int:
         """The state that a step leads to."""

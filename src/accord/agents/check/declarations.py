@@ -58,6 +58,14 @@ class Method:
         return self.owner.module
 
     @cached_property
+    def nodes(self) -> list[tuple[ast.AST, ast.AST | None]]:
+        """Everything in it, each with what it stands in; it is looked at more than once."""
+        found: list[tuple[ast.AST, ast.AST | None]] = [(self.node, None)]
+        for node, _ in found:  # it grows while it is walked
+            found.extend([(child, node) for child in ast.iter_child_nodes(node)])
+        return found
+
+    @cached_property
     def scope(self) -> Scope:
         """The names it binds itself, and those around its class."""
         return Scope(self.module, self.node.body, self.owner.scope)
@@ -238,7 +246,7 @@ def _read_follows(call: ast.Call, current: Class) -> Follows:
 def _assigned(method: Method, attributes: dict[str, tuple[ast.expr, Scope]]) -> None:
     """What `self.name = …` says about attributes: of an annotated argument, or of an object that is made there."""
     annotations = {argument.arg: argument.annotation for argument in method.parameters + method.node.args.kwonlyargs}
-    for node in ast.walk(method.node):
+    for node, _ in method.nodes:
         target: ast.expr
         value: ast.expr
         if isinstance(node, ast.AnnAssign):

@@ -26,13 +26,14 @@ _DYNAMIC = frozenset({"eval", "exec", "globals", "locals", "vars"})
 def effectful_methods(agent: AgentClass) -> frozenset[str]:
     """The names of methods that send or receive, themselves or by others that they call."""
     calls: dict[str, set[str]] = {}
+    known = {method.node: method for method in agent.methods.values()}
     for declared in (agent.declared, *agent.above):
         for node in declared.node.body:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                method = Method(node.name, node, declared)
+                method = known.get(node) or Method(node.name, node, declared)
                 calls.setdefault(node.name, set()).update(
                     inner.attr
-                    for inner in ast.walk(node)
+                    for inner, _ in method.nodes
                     if isinstance(inner, ast.Attribute) and _is_own(inner.value, method.self_name)
                 )
     found = {name for name, called in calls.items() if called & VERBS}
@@ -53,15 +54,13 @@ def _is_own(base: ast.expr, self_name: str | None) -> bool:
 def escapes(method: Method, effectful: frozenset[str]) -> Iterator[tuple[ast.AST, str]]:
     """Every place in a method where the agent gets out of sight."""
     me = method.self_name
-    parents: dict[int, ast.AST] = {}
-    for node in ast.walk(method.node):
-        for child in ast.iter_child_nodes(node):
-            parents[id(child)] = node
-    for node in ast.walk(method.node):
+    for node, parent in method.nodes:
         if isinstance(node, ast.Name):
-            yield from _of_name(node, parents.get(id(node)), me)
-        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == me is not None:
-            yield from _of_attribute(node, parents, effectful, me)
+            if node.id == me or node.id in _DYNAMIC:
+                yield from _of_name(node, parent, me)
+        elif isinstance(node, ast.Attribute):
+            if isinstance(node.value, ast.Name) and node.value.id == me is not None:
+                yield from _of_attribute(node, parent, effectful, me)
         elif isinstance(node, ast.Lambda | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             if node is not method.node and _speaks(node, me, effectful):
                 what = "a nested function" if not isinstance(node, ast.Lambda) else "a lambda"
@@ -88,12 +87,10 @@ def _of_name(node: ast.Name, parent: ast.AST | None, me: str | None) -> Iterator
 
 
 def _of_attribute(
-    node: ast.Attribute, parents: dict[int, ast.AST], effectful: frozenset[str], me: str
+    node: ast.Attribute, parent: ast.AST | None, effectful: frozenset[str], me: str
 ) -> Iterator[tuple[ast.AST, str]]:
-    parent = parents.get(id(node))
-    if node.attr in {"__dict__", "__class__"} and not isinstance(parents.get(id(parent)), ast.FormattedValue):
-        if node.attr == "__dict__" or not isinstance(parent, ast.Attribute):
-            yield node, f"what is done with `{me}.{node.attr}` cannot be seen"
+    if node.attr == "__dict__" or (node.attr == "__class__" and not isinstance(parent, ast.Attribute)):
+        yield node, f"what is done with `{me}.{node.attr}` cannot be seen"
         return
     if node.attr not in VERBS and node.attr not in effectful:
         return

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Expressions"]
 
 _TRANSPARENT = frozenset({"wait_for", "shield"})
+_TELLING = frozenset({"print", "log", "logger", "logging"})
 _QUIET = (ast.Constant, ast.Name, ast.Lambda)
 _Comprehension = ast.ListComp | ast.SetComp | ast.DictComp
 
@@ -81,6 +82,8 @@ class Expressions:
     def risk(self, expression: ast.expr, then: Node, around: Around) -> Node:
         """What an expression may raise."""
         is_own = isinstance(expression, ast.Attribute) and isinstance(expression.value, ast.Name)
+        if _only_tells(expression):
+            return then
         if isinstance(expression, _QUIET) or (is_own and expression.value.id == self.me):  # type: ignore[attr-defined]
             return then
         return self.node(Risk(), expression, [then], around.throws)
@@ -238,6 +241,19 @@ class Expressions:
             return entry
         node = self.node(Test(condition), condition, [yes, no], around.throws)
         return self.expression(condition, node, around)
+
+
+def _only_tells(expression: ast.expr) -> bool:
+    """Whether it is `print(…)` or a call of a logger: those do not fail, and stand everywhere."""
+    if not isinstance(expression, ast.Call):
+        return False
+    base = expression.func.value if isinstance(expression.func, ast.Attribute) else expression.func
+    is_quiet = isinstance(base, ast.Name) and base.id.strip("_").lower() in _TELLING
+    return is_quiet and not any(isinstance(inner, ast.Call | ast.Subscript) for inner in _inside(expression))
+
+
+def _inside(call: ast.Call) -> list[ast.AST]:
+    return [node for argument in [*call.args, *call.keywords] for node in ast.walk(argument)]
 
 
 def _called(call: ast.Call) -> str:

@@ -23,6 +23,11 @@ __all__ = ["Meaning", "Outside", "Program"]
 
 _DEEPEST = 32  # names that stand for names
 
+# What is known by its dotted name, even if its own source is among the files.
+_KNOWN = frozenset(
+    {"abc", "accord", "collections", "dataclasses", "enum", "functools", "msgspec", "pathlib", "pydantic", "typing"}
+)
+
 
 @dataclass(frozen=True)
 class Outside:
@@ -52,6 +57,8 @@ class Program:
 
     def find(self, dotted: str, level: int, asking: Module) -> Module | None:
         """The file of a module's name, as it is meant in another file."""
+        if not level and dotted.split(".", maxsplit=1)[0] in _KNOWN:
+            return None
         if level:
             base = asking.path.parts[:-1][: len(asking.path.parts) - level]
             wanted = [*base, *(dotted.split(".") if dotted else [])]

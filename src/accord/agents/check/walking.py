@@ -336,14 +336,21 @@ class _Visit:
     def at_Leave(self, operation: Leave, place: _Place) -> None:  # noqa: N802
         self.ends.add(place)
         returned = place.world.knows("return") if operation.kind == "return" else None
-        at = self.before[place]
-        tree = at[0].node.tree if at is not None and operation.kind == "raise" else None
-        if at is not None and operation.kind == "return" and isinstance(at[0].node.tree, ast.Return):
-            tree = at[0].node.tree
+        path = self.path(place)
+        tree = self.left_by(ast.Return if operation.kind == "return" else ast.Raise, path)
         exit_ = Exit(operation.kind, operation.raised, place.world.forget().bind("return", returned), tree)
         if exit_ not in self.summary.exits:
-            self.summary.exits[exit_] = self.path(place)
+            self.summary.exits[exit_] = path
             self.walker.grew()
+
+    def left_by(self, kind: type[ast.stmt], path: tuple[Step, ...]) -> ast.AST | None:
+        """The statement of this method by which it was left; a `finally` may stand behind it."""
+        node = self.method.node
+        for step in reversed(path):
+            is_here = step.module is self.method.module and isinstance(step.tree, kind)
+            if is_here and node.lineno <= step.tree.lineno <= (node.end_lineno or node.lineno):  # type: ignore[attr-defined]
+                return step.tree
+        return None
 
     def at_Help(self, operation: Help, place: _Place) -> None:  # noqa: N802
         inner = self.entering(operation, place.world)

@@ -70,7 +70,7 @@ class Conversation:
         """What the transport knows of it, if it has begun."""
         self.over = False
         self.crashed: set[str] = set()
-        """The partners whose crash the role is to notice, when the protocol comes to it."""
+        """The partners that have crashed; the role notices it where the protocol says so."""
         self.lost: str | None = None
         """The partner that has ended it for everybody, by its crash or by leaving it, if one has."""
         self.last_sender = ""
@@ -89,7 +89,7 @@ class Conversation:
             self.cast.setdefault(role, name)
         if letter.gone:
             self.notices.append(delivery.number)
-            if letter.gone == "crashed" and Symbol("?", CRASH, letter.sender) in self.following.ahead[self.state]:
+            if letter.gone == "crashed":
                 self.crashed.add(letter.sender)
             else:
                 self.lost = self.lost or letter.sender
@@ -189,9 +189,18 @@ class Conversation:
         return False
 
     @property
-    def waits_in_vain(self) -> bool:
-        """Whether it is over for everybody, and nothing is left of it to be taken."""
-        return self.lost is not None and not self.finished and self.next() is None
+    def vain(self) -> str | None:
+        """Who is gone, if the role waits for nothing but those that are, and nothing is left to be taken."""
+        edges = self.following.edges(self.state)
+        if not edges or self.next() is not None:
+            return None
+        if self.lost is None and all(s.direction == "?" and s.partner in self.crashed for s in edges):
+            return edges[0].partner
+        return self.lost
+
+    def misses(self, crashed: str) -> bool:
+        """Whether the protocol is past the place where the role would notice that a partner has crashed."""
+        return Symbol("?", CRASH, crashed) not in self.following.ahead[self.state]
 
     @property
     def is_new(self) -> bool:

@@ -24,10 +24,15 @@ _MOST_REMEMBERED = 10_000
 
 
 class Remembered:
-    """The last conversations that are over for an agent, from life to life: nothing late opens one of them again."""
+    """What an agent knows of conversations it is not in, from life to life: of the last ones, so many.
+
+    Those that are over for it, so that nothing late opens one of them again; and who has crashed in those that it has
+    not heard of yet, so that it does not wait for them.
+    """
 
     def __init__(self) -> None:
         self._keys: OrderedDict[Key, None] = OrderedDict()
+        self._crashed: OrderedDict[Key, frozenset[str]] = OrderedDict()
 
     def add(self, key: Key) -> None:
         """Remember one more; the oldest is forgotten if there are too many."""
@@ -37,6 +42,16 @@ class Remembered:
 
     def __contains__(self, key: object) -> bool:
         return key in self._keys
+
+    def bury(self, key: Key, role: str) -> None:
+        """A role has crashed in a conversation that the agent has not heard of."""
+        self._crashed[key] = self.buried(key) | {role}
+        if len(self._crashed) > _MOST_REMEMBERED:
+            self._crashed.popitem(last=False)
+
+    def buried(self, key: Key) -> frozenset[str]:
+        """The roles that have crashed in a conversation before the agent heard of it."""
+        return self._crashed.get(key, frozenset())
 
 
 def _random_id() -> str:

@@ -137,13 +137,15 @@ class Life:
         conversation = self.conversations.get(key)
         if conversation is None:
             following = next((f for f in self.declaration.roles if f.part == letter.part), None)
-            if following is None or key in self._over or letter.gone == "lost":
+            unheard = letter.gone == "crashed" and letter.receiver not in letter.payload["noticed by"]
+            if following is None or key in self._over or letter.gone == "lost" or unheard:
                 await self._undeliverable(delivery, key)
                 return
             conversation = self._add(letter.conversation, following, dict(letter.cast))
         verdict = conversation.arrive(delivery, next(self._orders))
-        if letter.gone == "crashed" and conversation.lost == letter.sender:
-            # The protocol is past the place where its crash would be noticed: all have to know, not this role alone.
+        noticing = letter.gone == "crashed" and letter.receiver in letter.payload["noticed by"]
+        if noticing and conversation.misses(letter.sender):
+            conversation.lost = letter.sender
             await tell(self.hub, conversation.as_begun, "lost")
         if verdict is not None:
             conversation.unsettled.append(delivery.number)
@@ -154,8 +156,10 @@ class Life:
     async def _undeliverable(self, delivery: Delivery, key: Key) -> None:
         """What to do with a letter for a conversation that the agent is not in."""
         letter = delivery.letter
-        if letter.gone:
+        if letter.gone == "lost":
             self._over.add(key)  # what others had sent in it before may come after this
+        elif letter.gone:
+            self._over.bury(key, letter.sender)
         else:
             why = "its conversation is over" if key in self._over else "the agent does not follow this protocol"
             self.hub.note(letter, self.name, "not delivered", {"label": letter.label, "why": why})
@@ -182,7 +186,7 @@ class Life:
             strand.own(conversation)
             handling = self._strand(strand, lambda: self._handle(strand, conversation, arrival))
             self._run(handling, strand.presence)
-        elif conversation.waits_in_vain:
+        elif conversation.vain is not None:
             self._run(self._lose(conversation), Presence(self.hub.activity))
 
     async def _handle(self, strand: Strand, conversation: Conversation, arrival: Arrival) -> None:
@@ -212,7 +216,7 @@ class Life:
 
     async def _let_go(self, strand: Strand, conversation: Conversation, bereaved: bool) -> None:
         """A strand has ended: what does that mean for a conversation of it?"""
-        if conversation.lost is not None and conversation.waits_in_vain:
+        if conversation.vain is not None:
             await self._lose(conversation)
             return
         owed = conversation.owes
@@ -327,8 +331,11 @@ class Life:
         return PartnerCrashedError(message, role=role, conversation=conversation.id)
 
     async def _lose(self, conversation: Conversation) -> None:
-        """It is over, and all others know it."""
+        """It is over; all others know it, unless we are the first to see it."""
         conversation.over = True
+        if conversation.lost is None:
+            conversation.lost = conversation.vain
+            await tell(self.hub, conversation.as_begun, "lost")
         why = f"`{conversation.lost}` has crashed"
         self.hub.note(conversation.as_begun, self.name, "left", {"why": why, **conversation.standing})
         await self._end(conversation)
@@ -339,6 +346,7 @@ class Life:
 
     def _add(self, identity: str, following: Following, cast: dict[str, str]) -> Conversation:
         conversation = Conversation(identity, following, cast, self.hub.ledger)
+        conversation.crashed |= self._over.buried((identity, following.part))
         self.conversations[identity, following.part] = conversation
         return conversation
 
@@ -354,9 +362,7 @@ class Life:
 
 async def tell(hub: Hub, begun: Begun, gone: Gone, but: Collection[str] = ()) -> None:
     """Tell others in a conversation that a role takes no further part in it, unless their names are among `but`."""
-    told = begun.noticed_by if gone == "crashed" else begun.cast
-    for role in told:
-        name = begun.cast[role]
+    for role, name in begun.cast.items():
         if role == begun.part.role or name in but:
             continue
         letter = Letter(
@@ -366,7 +372,7 @@ async def tell(hub: Hub, begun: Begun, gone: Gone, but: Collection[str] = ()) ->
             sender=begun.part.role,
             receiver=role,
             label=CRASH,
-            payload={},
+            payload={"noticed by": list(begun.noticed_by)},
             cast=begun.cast,
             gone=gone,
         )

@@ -88,6 +88,7 @@ class Strand:
     async def send(self, to: object, message: object, protocol: str | None) -> None:
         """Send to a role or an agent, in the conversation in which it is due, or in a new one."""
         label, payload = self._read(message)
+        await self._tidy()
         await self.turn(f"sends {label}")
         addressee = await address(self.life, to)
         conversation, role = await self._place(label, payload, addressee, protocol)
@@ -104,6 +105,7 @@ class Strand:
         if not self.handles:
             raise UsageError("E073: `reply` outside a handler: there is no message to reply to; use `send`")
         label, payload = self._read(message)
+        await self._tidy()
         await self.turn(f"replies {label}")
         last = self.last
         if protocol is not None:
@@ -120,6 +122,7 @@ class Strand:
         wanted = {label_of(message_class): message_class for message_class in classes}
         for message_class in classes:
             self.life.check_class(message_class)
+        await self._tidy()
         pause = Pause(self.presence)
         self._pauses.add(pause)
         try:
@@ -170,6 +173,17 @@ class Strand:
             await self.life.begin(conversation)
         await self.life.settle(handled)
         return Crash(arrival.sender) if delivery is None else make_message(message_class, delivery.letter.payload)
+
+    async def _tidy(self) -> None:
+        """Let go of conversations that are over, whose last message this strand has handled by now.
+
+        One that has not begun stays: its only message is what this handler is about, and is handled when it ends.
+        """
+        for conversation in list(self.conversations):
+            if not conversation.over and conversation.finished and conversation.begun is not None:
+                await self.life.finish(conversation)
+            if conversation.over and conversation.lost is None:
+                self.conversations.remove(conversation)
 
     async def _handled(self, conversation: Conversation) -> None:
         if conversation.unsettled and not conversation.over:
@@ -264,11 +278,12 @@ class Strand:
     async def _check_hope(self, mine: list[Conversation], wanted: dict[str, type], protocol: str | None) -> None:
         """Raise if none of these messages can come any more."""
         alive = [conversation for conversation in mine if not conversation.over]
-        if any(c.can_come(wanted) and not c.waits_in_vain for c in alive):
+        if any(c.can_come(wanted) and c.vain is None for c in alive):
             return
         for conversation in mine:
             concerned = bool(set(wanted) & set(conversation.following.receives))
-            if concerned and conversation.lost is not None and (conversation.over or conversation.waits_in_vain):
+            if concerned and (conversation.lost if conversation.over else conversation.vain) is not None:
+                self.conversations.remove(conversation)  # it is told once
                 raise await self.life.bereaved(conversation)
         labels = " or ".join(f"`{label}`" for label in wanted)
         if not alive:

@@ -1,0 +1,41 @@
+"""Bugs planted in the checker: the corpus must show each of them."""
+
+from __future__ import annotations
+
+import pytest
+from tests.spec.agents.corpus import CASES
+from tests.spec.agents.test_corpus import found_in
+
+from accord.agents.check import building, conversing, escapes, knowing, studying, walking
+from accord.agents.check.contracts import Script
+from accord.agents.check.exceptions import Catch
+from accord.agents.check.worlds import World
+
+PLANTED = {
+    "nothing is ever owed": (Script, "owes", lambda *_: False),
+    "whatever comes is taken": (Script, "is_taken", lambda *_: True),
+    "nothing raises": (walking._Visit, "raise_from", lambda *_: None),
+    "every exception is caught": (Catch, "takes", lambda *_: True),
+    "no exception is caught": (Catch, "takes", lambda *_: False),
+    "names are never known": (knowing.Knowledge, "name", lambda *_: None),
+    "messages are never told apart": (knowing.Knowledge, "is_instance", lambda *_: None),
+    "conditions are never known": (knowing.Knowledge, "truth", lambda *_: None),
+    "loops over literals are any loops": (building, "_elements", lambda *_: None),
+    "nothing escapes": (escapes, "_of_name", lambda *_: iter(())),
+    "conversations are not counted": (World, "with_other", lambda self, other: self._replace(others=((other, 1),))),
+    "everything is clear": (conversing, "_unclear", lambda *_: None),
+    "handlers start nowhere": (studying, "_handle", lambda *_: None),
+    "loops are never looked at": (walking._Visit, "find_traps", lambda *_: None),
+    "strands never end": (studying, "_let_go", lambda *_: None),
+}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_the_corpus_shows_a_planted_bug(name, monkeypatch):
+    owner, attribute, planted = PLANTED[name]
+    assert hasattr(owner, attribute)
+    monkeypatch.setattr(owner, attribute, planted)
+    for case in CASES:
+        if found_in(case) != list(case.expected):
+            return
+    pytest.fail(f"no case of the corpus shows that {name}")

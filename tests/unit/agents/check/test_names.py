@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from accord.agents.check.modules import Class, Function, Module, Value, read_module
+from accord.agents.check.names import Outside, Program
+from accord.diagnostics import Source, Span
+
+
+def program(**files) -> Program:
+    return Program(read_module(Source(text, f"{name.replace('__', '/')}.py")) for name, text in files.items())
+
+
+def meaning(found: Program, expression: str, at: int = 0):
+    return found.resolve(ast.parse(expression, mode="eval").body, found.modules[at].scope)
+
+
+def test_names_across_files():
+    found = program(main="from shop.parts import A as B\nimport shop.parts as p", src__shop__parts="class A: ...")
+    for expression in ("B", "p.A"):
+        assert isinstance(meaning(found, expression), Class)
+        assert meaning(found, expression).name == "A"
+    assert isinstance(meaning(found, "p"), Module)
+
+
+def test_relative_imports():
+    found = program(
+        a__b__c="from ..d import X\nfrom . import e\nfrom .e import Y", a__d="X = 1", a__b__e="def Y(): ..."
+    )
+    assert isinstance(meaning(found, "X"), Value)
+    assert isinstance(meaning(found, "Y"), Function)
+    assert isinstance(meaning(found, "e.Y"), Function)
+
+
+def test_names_that_stand_for_names():
+    found = program(main="class A: ...\nB = A\nC = B")
+    assert meaning(found, "C").name == "A"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("A = 1\nA = 2", "bound in several places"),
+        ("if x:\n    A = 1\nelse:\n    A = 2", "bound in several places"),
+        ("for A in b: ...", "not followed"),
+        ("with b as A: ...", "not followed"),
+        ("from elsewhere import *", "may come from"),
+        ("A = A", "stands for itself"),
+    ],
+)
+def test_names_that_mean_nothing_certain(text, why):
+    assert why in meaning(program(main=text), "A").why
+
+
+def test_imports_in_a_circle():
+    found = program(a="from b import X", b="from a import X")
+    assert "circle" in meaning(found, "X").why
+
+
+def test_what_is_outside():
+    found = program(main="import accord.agents as g\nfrom pathlib import Path")
+    assert meaning(found, "g.Agent") == Outside("accord.agents.Agent")
+    assert meaning(found, "Path") == Outside("pathlib.Path")
+    assert meaning(found, "print") == Outside("builtins.print")
+
+
+def test_places_count_characters():
+    module = read_module(Source("ä = 'ö'; class_ = é\r\nclass Ünder: ...", "x.py"))
+    name = module.tree.body[1].targets[0]
+    assert module.source.text[slice(*module.span(name))] == "class_"
+    node = module.tree.body[2]
+    assert module.source.text[slice(*module.name_span(node))] == "Ünder"
+    assert isinstance(module.span(node), Span)
+
+
+def test_the_source_of_accord_among_the_files_changes_nothing():
+    found = program(main="from accord.agents import Agent", src__accord__agents____init__="class Agent: ...")
+    assert meaning(found, "Agent") == Outside("accord.agents.Agent")
