@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import uvicorn
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 from accord import SQLiteStore
 from accord.studio.app import Studio, create_app
@@ -77,6 +77,7 @@ def page(chromium, served):
         viewport={"width": 1400, "height": 900}, accept_downloads=True, reduced_motion="reduce"
     )
     context.set_default_timeout(15_000)
+    expect.set_options(timeout=15_000)  # machines that run tests may be busy
     opened = context.new_page()
     complaints: list[str] = []
     # That a request was refused stands in the console whatever the page makes of it.
