@@ -57,7 +57,7 @@ class Program:
 
     def find(self, dotted: str, level: int, asking: Module) -> Module | None:
         """The file of a module's name, as it is meant in another file."""
-        if not level and dotted.split(".")[0] in _KNOWN:
+        if not level and dotted.split(".", maxsplit=1)[0] in _KNOWN:
             return None
         if level:
             base = asking.path.parts[:-1][: len(asking.path.parts) - level]
