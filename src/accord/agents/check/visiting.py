@@ -142,6 +142,8 @@ class Visit:
     def at_Bind(self, operation: Bind, place: Place) -> None:  # noqa: N802
         """A name holds something else."""
         known = self.knowledge.value(operation.value, place.world)
+        if operation.name in self.method.shared:
+            known = None
         self.go(place, place.node.next[0], place.world.bind(RESULT, None).bind(operation.name, known))
 
     def at_Test(self, operation: Test, place: Place) -> None:  # noqa: N802
@@ -152,7 +154,7 @@ class Visit:
             if answer is (not outcome):
                 continue
             world = place.world
-            if answer is None and isinstance(condition, ast.Name) and world.knows(condition.id) is None:
+            if answer is None and isinstance(condition, ast.Name) and condition.id in self.method.steady:
                 world = world.bind(condition.id, Known("truth", outcome))
             told = "" if answer is not None else f"{'if' if outcome else 'unless'} this holds"
             self.go(place, node, world, self.note(condition, told))
