@@ -15,7 +15,7 @@ from accord.agents.persistence import keep_fields, persistent_fields, put_fields
 from accord.errors import CorruptSessionError, StoreError
 from accord.ledger.entries import BEFORE_FIRST, begin_fields, note_fields
 from accord.ledger.linking import link
-from accord.stores.record import NOTHING, Record, check_name, read, write
+from accord.stores.record import Record, check_name, read, write
 from accord.stores.store import Change
 
 if TYPE_CHECKING:
@@ -24,6 +24,12 @@ if TYPE_CHECKING:
     from accord.stores.store import Store
 
 __all__ = ["Memory"]
+
+
+class _Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag="accord.agent"):
+    """What stands where a session would say where it is; so neither can be taken for the other."""
+
+    fields: msgspec.Raw
 
 
 class Memory:
@@ -41,12 +47,13 @@ class Memory:
         """Give a new agent what was kept."""
         self._row = self._store.row(self._key)
         if self._row is not None:
-            self._kept = bytes(read(self._key, self._row, self._store.secret).guard)
+            record = read(self._key, self._row, self._store.secret)
             try:
-                kept = msgspec.json.decode(self._kept, type=dict[str, msgspec.Raw])
+                self._kept = bytes(msgspec.json.decode(record.session, type=_Kept).fields)
+                fields = msgspec.json.decode(self._kept, type=dict[str, msgspec.Raw])
             except msgspec.MsgspecError:
                 raise CorruptSessionError(f"session `{self._key}` holds no fields of an agent") from None
-            put_fields(agent, kept)
+            put_fields(agent, fields)
         keep_fields(agent, self.save)
 
     def save(self, agent: object) -> None:
@@ -89,7 +96,6 @@ class Memory:
             status="running",
             events=0 if before is None else before.events,
             expires=None,
-            session=NOTHING,
-            guard=msgspec.Raw(fields),
+            session=msgspec.Raw(msgspec.json.encode(_Kept(msgspec.Raw(fields)))),
         )
         return Change(write(record, secret), first, tuple(lines))

@@ -10,6 +10,7 @@ from tests.crews import REQUEST_RESPONSE, Recorded, Request, Response, run
 
 from accord import StoreError
 from accord.agents import Agent, AgentRef, GaveUpError, InProcess, PartnerCrashedError, follows
+from accord.agents.runtime.strand import current_strand
 from accord.testing import EverySchedule, RandomSchedule
 
 
@@ -36,6 +37,24 @@ def test_a_handler_may_wait_in_several_tasks(seed):
     assert run(Server, Client, schedule=RandomSchedule(seed) if seed else None) == []
     assert sorted(got[:-1]) == list("abcd")
     assert got[-1] == "end"
+
+
+def test_a_strand_that_runs_on_keeps_nothing_of_what_is_over():
+    kept: list[int] = []
+
+    @follows(REQUEST_RESPONSE, as_="Client")
+    class Client(Agent):
+        async def on_start(self) -> None:
+            for number in range(200):
+                await self.send("Server", Request(str(number)))
+                await self.receive(Response)
+                kept.append(len(current_strand(self).conversations) + len(current_strand(self).life.conversations))
+
+    transport = InProcess()
+    assert run(Server, Client, transport=transport) == []
+    assert max(kept) == 2, "the last one, for the strand and for the agent"
+    for box in transport._boxes.values():
+        assert not (box.waiting or box.taken or box.lanes or box.begun)
 
 
 def test_a_task_that_outlives_its_handler_can_do_nothing():

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 from tests.crews import REQUEST_RESPONSE, Recorded, Request, Response, run
 
-from accord import StoreError, UsageError
+from accord import StoredSession, StoreError, UsageError
 from accord.agents import Agent, Crash, GaveUpError, InProcess, PartnerCrashedError, Supervisor, follows, persistent
 from accord.agents.runtime.strategies import recent, to_restart
 from accord.stores import MemoryStore
@@ -451,6 +451,27 @@ def test_a_kept_field_of_another_type_is_refused():
         run((New, {"name": "x"}), store=store)
     with pytest.raises(UsageError, match="what is persistent is written as JSON"):
         persistent(object())
+
+
+def test_a_session_is_not_taken_for_the_fields_of_an_agent_nor_the_other_way_round():
+    @follows(REQUEST_RESPONSE, as_="Client")
+    class Counter(Agent):
+        count: int = persistent(0)
+
+        async def on_start(self) -> None:
+            self.count += 1
+
+    store = MemoryStore()
+    StoredSession(store, "!Pay.end", "agent:Counter").send("Pay")
+    with pytest.raises(GaveUpError, match="session `agent:Counter` holds no fields of an agent"):
+        run(Counter, store=store)
+    assert store.verify("agent:Counter").ok
+
+    store = MemoryStore()
+    run(Counter, store=store)
+    with pytest.raises(UsageError, match="belongs to another contract"):
+        StoredSession(store, "!Pay.end", "agent:Counter").send("Pay")
+    assert [info.key for info in store.sessions()] == ["agent:Counter"]
 
 
 def test_letters_survive_a_supervisor_in_their_transport():
