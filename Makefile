@@ -38,6 +38,7 @@ check: $(READY)
 	$(BIN)/lint-imports
 	$(BIN)/accord check examples
 	$(BIN)/accord fmt --check examples
+	$(BIN)/accord lint examples/agents
 
 bench: $(BENCH_READY) packages
 	$(BENCH)/bin/python -m bench

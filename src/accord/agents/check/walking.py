@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Walker"]
 
-_MOST_PLACES = 200_000
+_MOST_PLACES = 50_000
 
 
 @dataclass
