@@ -13,13 +13,14 @@ __all__ = ["DEFAULT_BOUNDS", "Bounds"]
 
 
 _LIMITS = Limits(
-    source_characters=400_000,
+    source_characters=200_000,
     nesting=4_000,
-    states=50_000,
+    states=20_000,
     configurations=2_000,
     remembered_standings=20_000,
     set_members=20_000,
     instances=20_000,
+    decompressed_bytes=64_000_000,
     search=5_000,
 )
 
