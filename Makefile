@@ -15,6 +15,9 @@ demo: $(READY)
 	@echo "And eight recorded runs of an agent that pays invoices, audited:"
 	@echo
 	@$(BIN)/accord audit examples/recorded_payments/payments.accord examples/recorded_payments/runs.jsonl --no-cache; test $$? -le 1
+	@echo
+	@echo "See both contracts in the browser, step through them, and drop the runs on the page \"Runs\":"
+	@echo "    $(BIN)/accord studio examples"
 
 test: $(READY) packages
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
@@ -39,6 +42,8 @@ check: $(READY)
 	$(BIN)/accord check examples
 	$(BIN)/accord fmt --check examples
 	$(BIN)/accord lint examples/agents
+	$(BIN)/accord check examples src/accord/templates
+	$(BIN)/accord fmt --check examples src/accord/templates
 
 bench: $(BENCH_READY) packages
 	$(BENCH)/bin/python -m bench
@@ -60,5 +65,5 @@ $(READY): pyproject.toml constraints.txt
 $(BENCH_READY): pyproject.toml constraints.txt
 	@test -d $(BENCH) || $(PYTHON) -m venv $(BENCH)
 	@echo "setting up $(BENCH) …"
-	@$(BENCH)/bin/pip install -q --disable-pip-version-check -c constraints.txt -e '.[audit,langchain,postgres,redis,trace]' orjson llmsessioncontract==0.8.0 acel-core==0.1.13
+	@$(BENCH)/bin/pip install -q --disable-pip-version-check -c constraints.txt -e '.[audit,langchain,postgres,redis,studio,trace]' orjson llmsessioncontract==0.8.0 acel-core==0.1.13
 	@touch $@

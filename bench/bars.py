@@ -77,6 +77,10 @@ def judge(results: Results) -> list[Bar]:
         *judge_traces(results.traces),
         *judge_audit(results.audit),
         _lint(results.lint),
+        *(
+            Bar(f"the studio answers a step in under 50 ms: {name}", f"{seconds * 1e3:.1f} ms", seconds < 0.05)
+            for name, seconds in results.studio.median.items()
+        ),
     ]
 
 

@@ -28,6 +28,7 @@ from bench.rules import measure_rules
 from bench.slices import measure_slices
 from bench.steps import measure_steps
 from bench.stores import measure_stores
+from bench.studio import measure_studio
 from bench.traces import measure_traces
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from bench.rules import RuleCosts
     from bench.slices import SliceCosts
     from bench.stores import StoreCosts
+    from bench.studio import StudioCosts
     from bench.traces import TraceCosts
 
 __all__ = ["Results", "measure_all"]
@@ -72,6 +74,7 @@ class Results:
     stores: StoreCosts
     traces: TraceCosts
     audit: AuditCosts
+    studio: StudioCosts
     choreographies: ChoreographyCosts
     lint: LintCosts
 
@@ -162,6 +165,8 @@ def measure_all(say: Callable[[str], None]) -> Results:
     traces = measure_traces()
     say("audit")
     audit = measure_audit()
+    say("studio")
+    studio = measure_studio()
     say("choreographies")
     choreographies = measure_choreographies()
     say("lint")
@@ -185,6 +190,7 @@ def measure_all(say: Callable[[str], None]) -> Results:
         stores=stores,
         traces=traces,
         audit=audit,
+        studio=studio,
         choreographies=choreographies,
         lint=lint,
     )

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from bench.rules import RuleCosts
     from bench.slices import SliceCosts
     from bench.stores import StoreCosts
+    from bench.studio import StudioCosts
     from bench.traces import TraceCosts
 
 __all__ = ["Table", "audit_table", "bars_table", "stores_table", "tables", "traces_table"]
@@ -73,6 +74,7 @@ def tables(results: Results, bars: list[Bar]) -> list[Table]:
         traces_table(results.traces),
         audit_table(results.audit),
         _lint(results.lint),
+        _studio_table(results.studio),
         _importing(results),
         bars_table(bars),
     ]
@@ -341,6 +343,15 @@ def traces_table(traces: TraceCosts) -> Table:
         ),
         f"{traces.event_bytes:.0f} bytes an event. Fingerprints: {prints}. Peak memory: {peak}.",
     )
+
+
+def _studio_table(studio: StudioCosts) -> Table:
+    """What a step on the studio's page costs."""
+    rows = tuple(
+        (name, f"{studio.median[name] * 1e3:.1f} ms", f"slowest {studio.slowest[name] * 1e3:.1f} ms")
+        for name in studio.median
+    )
+    return Table("The studio: a step, from the request to the answer", ("step", "median", ""), rows)
 
 
 def audit_table(audit: AuditCosts) -> Table:

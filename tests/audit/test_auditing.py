@@ -10,6 +10,7 @@ import pytest
 from accord import UsageError, compile
 from accord.audit import audit, auditing, local, make_report, summary_of
 from accord.audit.cache import Cache, default_folder
+from accord.audit.results import seal
 from accord.audit.tally import Tally, merge, of_file
 from accord.audit.worker import Job, judge_file, result_key
 from tests.audit.recorded import CONFIRM, FINE, HASTY, TWICE, chat, write_tau
@@ -161,8 +162,9 @@ def test_damaged_results_are_worked_out_again(audited, folder, tmp_path):
 def test_the_cache_does_not_grow_without_bound(tmp_path):
     cache = Cache(tmp_path)
     for number in range(5):
-        with cache.writing(f"{number:064x}") as stream:
-            stream.write(b"x" * 1000)
+        with cache.writing(f"{number:064x}") as writing:
+            writing.stream.write(b"x" * 1000)
+            seal(writing.stream)
     cache.tidy(2500)
     assert len(cache.keys()) == 2
 
@@ -289,6 +291,6 @@ def test_standard_input_is_read(monkeypatch, tmp_path):
     found = audit(compile(CONFIRM), ["-"], jobs=1)
     assert {v.file for v in found.verdicts()} == {"-"}
     assert found.tally.runs == 2
-    spooled = found.plan.spooled
+    (spooled,) = found.plan.spooled
     found.close()
     assert not spooled.exists()

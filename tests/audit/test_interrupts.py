@@ -14,6 +14,19 @@ import pytest
 from tests.audit.recorded import CONFIRM, FINE, HASTY, write_tau
 
 ACCORD = Path(sys.executable).parent / "accord"
+WAITING = """
+import os, sys
+from accord.audit import local
+from accord.cli import main
+judge = local.judge_file
+def waiting(job, path, stream):
+    if path.endswith("z.json"):
+        open(os.environ["PIPE"]).read()
+    judge(job, path, stream)
+local.judge_file = waiting
+main()
+"""
+"""The command, which waits in the file `z.json` for somebody to write to a pipe."""
 
 
 @pytest.fixture
@@ -27,23 +40,31 @@ def files(tmp_path):
     return contract, runs, tmp_path / "cache"
 
 
-def start(contract, runs, cache, *more):
-    command = [ACCORD, "audit", contract, *runs, "--cache", cache, *more]
+@pytest.fixture
+def pipe(files):
+    """What the audit of `z.json` waits for: when it is open, the audit has come there."""
+    path = files[2].parent / "pipe"
+    os.mkfifo(path)
+    write_tau(files[1] / "z.json", [FINE])
+    return path
+
+
+def start(contract, runs, cache, *more, pipe=None):
+    command = [ACCORD] if pipe is None else [sys.executable, "-c", WAITING]
+    command += ["audit", contract, *runs, "--cache", cache, *more]
+    environment = os.environ if pipe is None else {**os.environ, "PIPE": str(pipe)}
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     # A shell that runs tests in the background lets them ignore SIGINT, and their children inherit that.
-    return subprocess.Popen(command, **pipes, text=True, preexec_fn=heed_interrupts)  # noqa: PLW1509 - no threads yet
+    return subprocess.Popen(command, **pipes, text=True, env=environment, preexec_fn=heed_interrupts)  # noqa: PLW1509 - no threads yet
 
 
 def heed_interrupts():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def test_ctrl_c_tells_what_there_is(files):
-    """The last file is a pipe that nobody writes to, so the audit waits there when it is stopped."""
+def test_ctrl_c_tells_what_there_is(files, pipe):
     contract, runs, cache = files
-    pipe = runs / "z.json"
-    os.mkfifo(pipe)
-    process = start(contract, [*sorted(runs.glob("[0-9].json")), pipe], cache, "--jobs", "1", "--json")
+    process = start(contract, [runs], cache, "--jobs", "1", "--json", pipe=pipe)
     writer = os.open(pipe, os.O_WRONLY)  # returns when the audit has come there
     try:
         process.send_signal(signal.SIGINT)
@@ -54,20 +75,17 @@ def test_ctrl_c_tells_what_there_is(files):
     report = json.loads(out)
     assert (report["complete"], report["files"]) == (False, {"planned": 5, "judged": 4})
     assert report["total"]["runs"] == 400
-    pipe.unlink()
     again = start(contract, [runs], cache, "--json")
     out, err = again.communicate(timeout=60)
     assert again.returncode == 1, err
     assert json.loads(out)["run_info"]["files_from_cache"] == 4
 
 
-def test_ctrl_c_ends_the_workers_too(files):
+def test_ctrl_c_ends_the_workers_too(files, pipe):
     contract, runs, cache = files
     for number in range(4):
         write_tau(runs / f"{number}.json", [FINE, HASTY] * 1_400)  # enough for processes of their own
-    pipe = runs / "z.json"
-    os.mkfifo(pipe)
-    process = start(contract, [*sorted(runs.glob("[0-9].json")), pipe], cache, "--jobs", "2", "--json")
+    process = start(contract, [runs], cache, "--jobs", "2", "--json", pipe=pipe)
     writer = os.open(pipe, os.O_WRONLY)
     try:
         process.send_signal(signal.SIGINT)
@@ -80,18 +98,15 @@ def test_ctrl_c_ends_the_workers_too(files):
     assert report["files"]["judged"] < 5
 
 
-def test_a_killed_audit_leaves_only_whole_results(files):
+def test_a_killed_audit_leaves_only_whole_results(files, pipe):
     contract, runs, cache = files
-    pipe = runs / "z.json"
-    os.mkfifo(pipe)
-    process = start(contract, [*sorted(runs.glob("[0-9].json")), pipe], cache, "--jobs", "1")
+    process = start(contract, [runs], cache, "--jobs", "1", pipe=pipe)
     writer = os.open(pipe, os.O_WRONLY)
     process.kill()
     process.communicate(timeout=60)
     os.close(writer)
-    pipe.unlink()
     again = start(contract, [runs], cache, "--json")
     out, err = again.communicate(timeout=60)
     assert again.returncode == 1, err
     report = json.loads(out)
-    assert (report["total"]["runs"], report["run_info"]["files_from_cache"]) == (400, 4)
+    assert (report["total"]["runs"], report["run_info"]["files_from_cache"]) == (401, 4)

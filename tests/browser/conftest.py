@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import socket
 import threading
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from accord.studio.app import Studio, create_app
 from accord.studio.bounds import DEFAULT_BOUNDS
 from accord.studio.files import Files
 from accord.studio.gate import Gate
+from accord.studio.serving import listen
 
 ROOT = Path(__file__).parents[2]
 TOKEN = "a-token-for-browsers"  # noqa: S105 - for tests
@@ -30,7 +30,7 @@ class Served:
     def __init__(self, studio: Studio, folder: Path) -> None:
         self.studio = studio
         self.folder = folder
-        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.listener = listen(0)
         port = self.listener.getsockname()[1]
         self.base = f"http://127.0.0.1:{port}"
         gate = Gate(TOKEN, frozenset({f"127.0.0.1:{port}"}))

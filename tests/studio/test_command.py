@@ -46,6 +46,27 @@ def test_it_serves_until_it_is_interrupted():
         assert process.stderr.read() == ""
 
 
+def test_the_browser_is_started_without_the_token(tmp_path, monkeypatch):
+    """What stands on a command line can be read by everybody on the machine."""
+    from click.testing import CliRunner
+
+    from accord.cli.app import app
+
+    launched = []
+
+    def launch(what):
+        path = Path(what)
+        launched.append((what, path.read_text(), path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777))
+
+    monkeypatch.setattr("rich_click.launch", launch)
+    monkeypatch.setattr("accord.studio.serving.serve", lambda *given: given[2]("http://127.0.0.1:1/#token=secret"))
+    assert CliRunner().invoke(app, ["studio"]).exit_code == 0
+    ((what, text, mode, folder),) = launched
+    assert "secret" not in what and "url=http://127.0.0.1:1/#token=secret" in text
+    assert (mode, folder) == (0o600, 0o700)
+    assert not Path(what).exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [(["nowhere.accord"], "no such file or folder"), (["-"], "not standard input"), (["--port", "0"], "--port")],

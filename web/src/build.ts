@@ -84,9 +84,18 @@ class Builder {
     await this.look();
   }
 
+  /** What is built is not what was opened any more. */
+  private own(): void {
+    work.origin = "";
+    const control = this.main.querySelector<HTMLSelectElement>(".bar select");
+    if (!control || control.value === "") return;
+    control.prepend(h("option", { text: `${work.name}, changed`, attributes: { value: "" } }));
+    control.value = "";
+  }
+
   private typed(text: string): void {
     retype(text);
-    work.origin = "";
+    this.own();
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => void this.look(), 120);
   }
@@ -157,7 +166,7 @@ class Builder {
       const answer = await ask<{ text: string; formatted: boolean }>("edit", { text: work.text, change, step, what });
       fill(this.trouble);
       retype(answer.text);
-      work.origin = "";
+      this.own();
       say(answer.formatted ? "the contract was changed" : "the contract was changed and has findings");
       // What was put behind a step is the one that the next is put behind.
       const next = change === "after" && this.described?.steps.length ? step + 1 : step;

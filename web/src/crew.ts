@@ -93,7 +93,7 @@ export class Conversation {
       h("h2", { text: "Now" }),
       h("p", { class: `status ${now.status}` }, h("strong", { text: now.status })),
       ...now.under_way.map((one) => h("p", { class: "hint", text: `under way from ${one.sender} to ${one.receiver}: ${one.labels.join(", ")}` })),
-      moved && last ? this.verdict(last) : null,
+      last && (moved || last.verdict !== "ok") ? this.verdict(last) : null,
     );
     if (moved && last) {
       const guilty = blamed.length ? ` To blame: ${blamed.join(" or ")}.` : "";

@@ -120,7 +120,7 @@ class Office {
       const verified = ledger === null ? "its ledger is gone" : ledger.ok ? `its ledger is whole: ${ledger.entries} entries` : `its ledger is bad: ${ledger.finding ?? ""}`;
       const title = h("h2", { text: `Session ${key}`, attributes: { tabindex: "-1" } });
       const rows = told.entries.map((entry) =>
-        h("li", { class: entry.verdict }, h("div", { class: "row" }, h("code", { text: entry.word }), entry.verdict ? h("span", { class: "badge", text: VERDICTS[entry.verdict] ?? entry.verdict }) : null, entry.at === null ? null : h("span", { class: "hint", text: entry.at })), h("details", {}, h("summary", { text: "entry" }), listing(entry.text))),
+        h("li", { class: entry.verdict || "unnamed" }, h("div", { class: "row" }, h("code", { text: entry.word }), entry.verdict ? h("span", { class: "badge", text: VERDICTS[entry.verdict] ?? entry.verdict }) : null, entry.at === null ? null : h("span", { class: "hint", text: moment(Number(entry.at)) })), h("details", {}, h("summary", { text: "entry" }), listing(entry.text))),
       );
       fill(
         this.one,

@@ -129,7 +129,7 @@ class Walker {
     if (walked.problem) this.trouble(walked.problem);
     const last = turns.at(-1);
     const status = h("p", { class: `status ${now.status}` }, h("strong", { text: now.status }), now.outcome ? `: ${now.outcome}` : "");
-    const verdict = moved && last ? this.verdict(last) : null;
+    const verdict = last && (moved || last.verdict !== "ok") ? this.verdict(last) : null;
     fill(this.now, h("h2", { text: "Now" }), status, now.clock ? h("p", { class: "clock", text: `Time ${now.clock}` }) : null, verdict);
     if (moved && last) say(`${last.text}: ${VERDICTS[last.verdict]}. ${last.explanation} The session is ${now.status}.`);
     this.offer(walked);

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from accord.audit.local import Done
     from accord.audit.model import Verdict
-    from accord.audit.plan import Plan
+    from accord.audit.plan import FileTask, Plan
 
 __all__ = ["ENGINES", "Audit", "Engine", "audit"]
 
@@ -80,9 +80,12 @@ class Audit:
         for task in self.plan.files:
             done = self.done.get(task.number)
             if done is not None and done.key is not None:
-                for line in read_result(self.cache.path(done.key)):
-                    if isinstance(line, Chunk):
-                        yield line, task.name
+                try:
+                    for line in read_result(self.cache.path(done.key)):
+                        if isinstance(line, Chunk):
+                            yield line, task.name
+                except OSError as error:
+                    raise self._gone(task, error) from None
 
     def merge(self) -> None:
         """Sum up what was finished."""
@@ -98,8 +101,11 @@ class Audit:
             try:
                 tally = read_tally(self.cache.path(done.key))
             except OSError as error:
-                raise UsageError(f"the result of {task.name} has gone from {self.cache.folder}: {error}") from None
+                raise self._gone(task, error) from None
             add_to(self.tally, of_file(tally, task.name))
+
+    def _gone(self, task: FileTask, error: OSError) -> UsageError:
+        return UsageError(f"the result of {task.name} has gone from {self.cache.folder}: {error.strerror or error}")
 
     def __enter__(self) -> Self:
         return self

@@ -100,7 +100,7 @@ def make_tables(chunks: Iterable[tuple[Chunk, str]], by: Sequence[str], outcome:
     for key in wanted:
         for letter, number in without.items() if key != "file" else ():
             counts[key]["", letter] += number
-    _check_keys(by, counts, keys)
+    _check_keys([*by, *([outcome] if outcome else [])], counts, keys)
     asked = by or (["model"] if _is_known(counts["model"]) else [])
     found = next((key for key in ([outcome] if outcome else OUTCOMES) if _is_known(counts[key])), None)
     tab = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
+import secrets
 import signal
 import sys
 import threading
@@ -17,7 +18,7 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from accord.audit.cache import Cache
+from accord.audit.cache import Cache, CannotKeepError
 from accord.audit.worker import judge_file, result_key
 from accord.errors import InternalError, UsageError
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from accord.audit.plan import FileTask
     from accord.audit.worker import Job
 
-__all__ = ["Done", "batches", "cores", "key_of", "run_here", "run_local", "unpacked"]
+__all__ = ["Done", "batches", "cores", "key_of", "key_of_nothing", "run_here", "run_local", "stamp", "unpacked"]
 
 _BATCH_BYTES = 1 << 22
 _BATCH_FILES = 64
@@ -77,16 +78,39 @@ def run_here(job: Job, identity: str | None, tasks: Sequence[FileTask], kept: Ca
     """Judge files in this process, one after the other."""
     for task in tasks:
         try:
-            key = key_of(identity, task)
-            cached = identity is not None and kept.has(key)
-            if not cached:
-                with kept.writing(key) as stream:
-                    judge_file(job, task.path, stream)
-            yield Done(task.number, key, cached)
+            yield _judged(job, identity, task, kept)
+        except CannotKeepError:
+            raise  # nor can those of other files
         except UsageError as error:
             yield Done(task.number, None, error=str(error))
         except Exception as error:  # noqa: BLE001 - one file must not take all others with it
             yield Done(task.number, None, error=f"accord failed inside ({error!r})")
+
+
+def _judged(job: Job, identity: str | None, task: FileTask, kept: Cache) -> Done:
+    before = stamp(task.path)
+    key = key_of(identity, task)
+    if identity is not None and kept.has(key):
+        return Done(task.number, key, cached=True)
+    with kept.writing(key) as writing:
+        judge_file(job, task.path, writing.stream)
+        if identity is not None and stamp(task.path) != before:
+            writing.key = key_of_nothing()
+    return Done(task.number, writing.key)
+
+
+def stamp(path: str) -> tuple[int, ...] | None:
+    """What is different when a file has been written to; nothing if it is not there."""
+    try:
+        facts = os.stat(path)  # noqa: PTH116 - as given
+    except (OSError, ValueError):
+        return None
+    return facts.st_ino, facts.st_size, facts.st_mtime_ns
+
+
+def key_of_nothing() -> str:
+    """A name for the result of a file that changes while it is read: good for this audit, and never found again."""
+    return secrets.token_hex(32)
 
 
 def ignore_interrupts() -> None:
@@ -134,13 +158,11 @@ def run_local(
             told(done)
         return
     context = multiprocessing.get_context("fork" if _may_fork() else "spawn")
-    pool = ProcessPoolExecutor(min(jobs, len(groups)), context, ignore_interrupts)
     packed = pickle.dumps(job)
-    futures = [pool.submit(_work, packed, identity, kept.folder, group) for group in groups]
-    # Nothing else ends a worker that is in the middle of a file.
-    processes = list(pool._processes.values())  # noqa: SLF001
-    left = len(futures)
+    pool = ProcessPoolExecutor(min(jobs, len(groups)), context, ignore_interrupts)
+    left = len(groups)
     try:
+        futures = [pool.submit(_work, packed, identity, kept.folder, group) for group in groups]
         begun()
         for future in as_completed(futures):
             for done in future.result():
@@ -149,6 +171,8 @@ def run_local(
     except BrokenProcessPool:
         raise InternalError("a worker process died; if the system killed it, there was too little memory") from None
     finally:
+        # Nothing else ends a worker that is in the middle of a file.
+        processes = list((pool._processes or {}).values())  # noqa: SLF001
         pool.shutdown(wait=False, cancel_futures=True)
         if left:
             for process in processes:

@@ -10,7 +10,7 @@ import tempfile
 import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
-from accord.audit.local import Done, batches, key_of, unpacked
+from accord.audit.local import Done, batches, key_of, key_of_nothing, stamp, unpacked
 from accord.audit.worker import judge_file
 from accord.errors import UsageError
 
@@ -39,12 +39,15 @@ def work(job: bytes, identity: str | None, known: frozenset[str], tasks: Iterabl
     sent = []
     for task in tasks:
         try:
+            before = stamp(task.path)
             key = key_of(identity, task)
             if key in known:
                 sent.append(Sent(task.number, key))
                 continue
             with tempfile.SpooledTemporaryFile(_IN_MEMORY) as stream:
                 judge_file(unpacked(job), task.path, stream)  # type: ignore[arg-type] # a stream like any other
+                if identity is not None and stamp(task.path) != before:
+                    key = key_of_nothing()
                 stream.seek(0)
                 sent.append(Sent(task.number, key, zlib.compress(stream.read(), 1)))
         except UsageError as error:
@@ -58,6 +61,6 @@ def keep(cache: Cache, sent: Iterable[Sent], told: Callable[[Done], None]) -> No
     """Keep the results that came back."""
     for one in sent:
         if one.key is not None and one.result is not None:
-            with cache.writing(one.key) as stream:
-                stream.write(zlib.decompress(one.result))
+            with cache.writing(one.key) as writing:
+                writing.stream.write(zlib.decompress(one.result))
         told(Done(one.number, one.key, one.key is not None and one.result is None, one.error))

@@ -6,11 +6,13 @@ done now or kept from before.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from accord.audit.excerpts import around, find_runs
 from accord.audit.groups import make_tables
+from accord.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -82,10 +84,11 @@ def _lines_around(audit: Audit, groups: Sequence[Group]) -> dict[int, tuple[Line
     found: dict[int, tuple[Line, ...]] = {}
     for file, here in by_file.items():
         keys = {group.example.run for group in here}
-        for run in find_runs(audit.job, path_of[file], keys):
-            for group in here:
-                if group.example.run == run.key:
-                    found[id(group)] = tuple(around(audit.job, run, group.example.breach))
+        with suppress(UsageError):  # a file that has gone since has no messages to show, and was judged all the same
+            for run in find_runs(audit.job, path_of[file], keys):
+                for group in here:
+                    if group.example.run == run.key:
+                        found[id(group)] = tuple(around(audit.job, run, group.example.breach))
     return found
 
 

@@ -89,7 +89,8 @@ def command(  # noqa: PLR0913 - each is an option
     is started again; files that have not changed are not judged again.
 
     Exit status: 0 every run conforms or ends unrecognised · 1 a run violates the contract or ends too early, or the
-    contract has errors · 2 wrong usage, or with --strict something cannot be read · 130 stopped, with a partial result.
+    contract has errors · 2 wrong usage, no run was judged, or with --strict something cannot be read · 130 stopped,
+    with a partial result.
     """
     from accord.audit.auditing import audit
     from accord.audit.cache import default_folder
@@ -101,6 +102,7 @@ def command(  # noqa: PLR0913 - each is an option
 
     if no_cache and cache is not None:
         raise UsageError("`--no-cache` keeps nothing, so there is no folder to keep it in")
+    _check_outputs(outputs)
     compiled = load_contract(contract)
     with Progress() as progress:
         found = audit(
@@ -125,6 +127,8 @@ def command(  # noqa: PLR0913 - each is an option
         raise UsageError(f"{found.tally.broken} records cannot be read, and --strict makes that an error")
     if found.unfinished:
         raise Exit(INTERRUPTED)
+    if not found.tally.runs:
+        raise UsageError("no run was judged, so nothing is known to be fine")
     if found.tally.statuses["violating"] or found.tally.statuses["incomplete"]:
         raise Exit(1)
 
@@ -135,6 +139,15 @@ def _print_json(report: Report) -> None:
     from accord.audit.outputs.as_json import write_json
 
     write_json(report, sys.stdout)
+
+
+def _check_outputs(outputs: dict[str, Path | None]) -> None:
+    """Say before the work what cannot be written behind it."""
+    for path in outputs.values():
+        if path is not None and path.is_dir():
+            raise UsageError(f"cannot write {path}: it is a folder")
+        if path is not None and not path.parent.is_dir():
+            raise UsageError(f"cannot write {path}: there is no folder {path.parent}")
 
 
 def _write_files(report: Report, outputs: dict[str, Path | None]) -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+import tempfile
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import rich_click as click
 
 from accord.cli.ledger_files import key_options
 from accord.cli.store_access import open_at
 from accord.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["command"]
 
@@ -56,11 +61,27 @@ def command(
     files = Files(paths, DEFAULT_BOUNDS.limits, writable=write)
     screen = open_screen()
 
-    def tell(address: str) -> None:
-        screen.print(f"the studio is at {screen.paint('strong', address)}")
-        screen.print(screen.paint("faint", "only this machine can reach it; Ctrl-C ends it"))
-        if not no_browser:
-            click.launch(address)
+    with ExitStack() as stack:
 
-    with nullcontext() if store is None else open_at(store, key_file, key_env) as opened:
+        def tell(address: str) -> None:
+            screen.print(f"the studio is at {screen.paint('strong', address)}")
+            screen.print(screen.paint("faint", "only this machine can reach it; Ctrl-C ends it"))
+            if not no_browser:
+                click.launch(str(stack.enter_context(_leading_to(address))))
+
+        opened = None if store is None else stack.enter_context(open_at(store, key_file, key_env))
         serve(Studio(files, DEFAULT_BOUNDS, opened), port, tell)
+
+
+@contextmanager
+def _leading_to(address: str) -> Iterator[Path]:
+    """A page that only this user can read and that leads to the studio.
+
+    The browser is started with it instead of the address, because what stands on a command line can be read by all
+    users of the machine, and the token is in the address.
+    """
+    with tempfile.TemporaryDirectory(prefix="accord-studio-") as folder:
+        page = Path(folder, "studio.html")
+        page.touch(mode=0o600)
+        page.write_text(f'<!doctype html><meta http-equiv="refresh" content="0; url={address}">\n', encoding="utf-8")
+        yield page

@@ -15,6 +15,7 @@ from accord.sources.metadata import scalars
 from accord.sources.model import Broken, Message, Run
 from accord.sources.reader import Reader
 from accord.sources.records import Keys, Shape
+from accord.sources.roles import UnknownRoleError, pass_over
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,7 +74,10 @@ def _read(stream: BinaryIO, file: str) -> Iterator[Run | Broken]:
             "utility": run.utility,
             "security": run.security,
         }
-        yield Run(key, file, _messages(run.messages), record.line, scalars(told))
+        try:
+            yield Run(key, file, _messages(run.messages), record.line, scalars(told))
+        except UnknownRoleError as error:
+            yield Broken(file, record.line, f"run {key}: {error}")
 
 
 def _messages(recorded: list[_Recorded]) -> list[Message]:
@@ -98,6 +102,8 @@ def _messages(recorded: list[_Recorded]) -> list[Message]:
             failed = bool(message.error)
             body = message.error if failed else content
             found.append(Message("error" if failed else "result", index, body, name, call_id, answered))
+        else:
+            pass_over(message.role, index)
     return found
 
 
@@ -105,4 +111,4 @@ def _recognises(sketch: Sketch) -> bool:
     return {"suite_name", "user_task_id"} <= sketch.keys
 
 
-AGENTDOJO = Reader("agentdojo", 1, _recognises, _read)
+AGENTDOJO = Reader("agentdojo", 2, _recognises, _read)

@@ -15,6 +15,7 @@ from accord.sources.metadata import scalars
 from accord.sources.model import Broken, Message, Run
 from accord.sources.reader import Reader
 from accord.sources.records import Keys, Shape
+from accord.sources.roles import UnknownRoleError, pass_over
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["ANTHROPIC", "Block", "Blocks", "block_messages"]
 
 _NOTHING = msgspec.Raw(b"null")
+_SPEAKERS: dict[str, Kind] = {"user": "user", "assistant": "agent"}
 
 
 class Block(msgspec.Struct, gc=False):
@@ -55,7 +57,7 @@ def block_messages(
 
     What a user's message says beside results is said by the user; `speaks` tells whether that is really so.
     """
-    speaker: Kind | None = {"user": "user", "assistant": "agent"}.get(message.role)  # type: ignore[assignment]
+    speaker = _SPEAKERS.get(message.role)
     if speaker is None:
         return
     content = message.content
@@ -94,7 +96,7 @@ class _Entry(msgspec.Struct, gc=False):
     metadata: Any = None
 
 
-_ENTRIES = Shape(_Entry)
+_ENTRIES = Shape(_Entry, listed="messages")
 
 
 def _read(stream: BinaryIO, file: str) -> Iterator[Run | Broken]:
@@ -114,18 +116,29 @@ def _read(stream: BinaryIO, file: str) -> Iterator[Run | Broken]:
         recorded = [*entry.messages, *([entry.response] if entry.response is not None else ())]
         key = keys.unique(str(record.place if entry.id is None else entry.id))
         told = {"model": entry.model, "reward": entry.reward, "success": entry.success}
-        yield Run(key, file, _messages(recorded), record.line, scalars(told, entry.metadata))
+        try:
+            yield Run(key, file, _messages(recorded), record.line, scalars(told, entry.metadata))
+        except UnknownRoleError as error:
+            yield Broken(file, record.line, f"run {key}: {error}")
     if alone:
-        yield Run(keys.unique("0"), file, _messages(alone))
+        try:
+            yield Run(keys.unique("0"), file, _messages(alone))
+        except UnknownRoleError as error:
+            yield Broken(file, None, str(error))
 
 
 def _messages(recorded: Sequence[Blocks]) -> list[Message]:
     calls = OpenCalls()
-    return [found for index, message in enumerate(recorded) for found in block_messages(index, message, calls)]
+    found: list[Message] = []
+    for index, message in enumerate(recorded):
+        if message.role not in _SPEAKERS:
+            pass_over(message.role, index)
+        found += block_messages(index, message, calls)
+    return found
 
 
 def _recognises(sketch: Sketch) -> bool:
     return "role" in sketch.keys and ("tool_use_id" in sketch.keys or bool({"tool_use", "tool_result"} & sketch.types))
 
 
-ANTHROPIC = Reader("anthropic", 1, _recognises, _read)
+ANTHROPIC = Reader("anthropic", 2, _recognises, _read)

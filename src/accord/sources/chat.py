@@ -15,6 +15,7 @@ from accord.sources.metadata import scalars
 from accord.sources.model import Broken, Message, Run
 from accord.sources.reader import Reader
 from accord.sources.records import Keys, Shape
+from accord.sources.roles import UnknownRoleError, pass_over
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CHAT", "ChatMessage", "QuickMessage", "SkimmedMessage", "chat_messages"]
 
-Content = str | list[Any] | dict[str, Any] | None
+Content = str | list[Any] | dict[str, Any] | int | float | bool | None
 _NO_ARGUMENTS = msgspec.Raw(b"null")
 
 
@@ -107,7 +108,10 @@ M = TypeVar("M")
 
 
 def chat_messages(recorded: Sequence[object], *, outputs: bool = True) -> list[Message]:
-    """Messages of a run. What the system or a developer says is no part of what happened."""
+    """Messages of a run. What the system or a developer says is no part of what happened.
+
+    Raises `UnknownRoleError`.
+    """
     found: list[Message] = []
     add = found.append
     calls = OpenCalls()
@@ -138,6 +142,8 @@ def chat_messages(recorded: Sequence[object], *, outputs: bool = True) -> list[M
                 add(Message("result", index, message.content, name, call_id, answered))
             else:
                 add(Message("result", index, None, name, call_id))
+        else:
+            pass_over(role, index)
     return found
 
 
@@ -190,8 +196,8 @@ def _kind(kind: object) -> type[_Entry[object]]:
 
 
 _Entries: TypeAlias = "Shape[_Entry[object]]"
-_ENTRIES: _Entries = Shape(_kind(_Entry[QuickMessage]), _kind(_Entry[ChatMessage]))
-_SKIMMED: _Entries = Shape(_kind(_Entry[SkimmedMessage]), _kind(_Entry[ChatMessage]))
+_ENTRIES: _Entries = Shape(_kind(_Entry[QuickMessage]), _kind(_Entry[ChatMessage]), "messages")
+_SKIMMED: _Entries = Shape(_kind(_Entry[SkimmedMessage]), _kind(_Entry[ChatMessage]), "messages")
 _METADATA = ("trial", "reward", "score", "success", "outcome")
 
 
@@ -220,9 +226,15 @@ def _runs(entries: _Entries, stream: BinaryIO, file: str, *, outputs: bool) -> I
             continue
         key = entry.run_id if entry.run_id is not None else entry.id
         name = keys.unique(str(record.place if key is None else key))
-        yield Run(name, file, chat_messages(recorded, outputs=outputs), record.line, _metadata(entry))
+        try:
+            yield Run(name, file, chat_messages(recorded, outputs=outputs), record.line, _metadata(entry))
+        except UnknownRoleError as error:
+            yield Broken(file, record.line, f"run {name}: {error}")
     if alone:
-        yield Run(keys.unique("0"), file, chat_messages(alone, outputs=outputs))
+        try:
+            yield Run(keys.unique("0"), file, chat_messages(alone, outputs=outputs))
+        except UnknownRoleError as error:
+            yield Broken(file, None, str(error))
 
 
 def _recorded(entry: _Entry[object]) -> list[object] | None:
@@ -246,4 +258,4 @@ def _recognises(sketch: Sketch) -> bool:
     return {"role", "content"} <= sketch.keys or {"role", "tool_calls"} <= sketch.keys
 
 
-CHAT = Reader("openai-chat", 1, _recognises, _read, _skim)
+CHAT = Reader("openai-chat", 2, _recognises, _read, _skim)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import sys
 import zlib
 from contextlib import contextmanager
 from glob import glob, has_magic
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from accord.errors import UsageError
 
@@ -50,7 +51,7 @@ def _files_of(path: str) -> list[str]:
     try:
         here = Path(path)
         if here.is_dir():
-            inside = sorted(str(file) for file in here.rglob("*") if _is_of_runs(file.name) and file.is_file())
+            inside = _inside(here)
             if not inside:
                 raise UsageError(f"{path}: no file of runs in this folder; they end in {', '.join(SUFFIXES)}")
             return inside
@@ -62,6 +63,20 @@ def _files_of(path: str) -> list[str]:
     if not matching:
         raise UsageError(f"{path}: no file matches" if has_magic(path) else f"{path}: no such file")
     return matching
+
+
+def _inside(folder: Path) -> list[str]:
+    """The files of runs in a folder and the folders in it.
+
+    What cannot be looked into is among them, and so is a link that leads nowhere: whoever reads it says why it cannot.
+    """
+    found: list[str] = []
+    for here, _, names in os.walk(folder, onerror=lambda error: found.append(str(error.filename))):
+        for name in filter(_is_of_runs, names):
+            file = Path(here, name)
+            if file.is_file() or (file.is_symlink() and not file.exists()):
+                found.append(str(file))
+    return sorted(found)
 
 
 def _is_of_runs(name: str) -> bool:
@@ -90,7 +105,7 @@ def open_file(path: str, limits: Limits) -> Iterator[io.BufferedReader]:
 def _decompressed(file: io.BufferedReader, path: str, limits: Limits) -> io.BufferedReader:
     stream, start = begun(file, 2)
     if start == _GZIP:
-        inner = cast("BinaryIO", gzip.GzipFile(fileobj=stream))
+        inner: gzip.GzipFile | _Frames = gzip.GzipFile(fileobj=stream)
     elif start == _ZSTANDARD:
         inner = _zstandard(stream, path)
     else:
@@ -110,7 +125,7 @@ def begun(file: io.BufferedReader, size: int) -> tuple[io.BufferedReader, bytes]
 class _Joined(io.RawIOBase):
     """Bytes that were read already, and the stream they came from."""
 
-    def __init__(self, head: bytes, rest: BinaryIO) -> None:
+    def __init__(self, head: bytes, rest: io.BufferedReader) -> None:
         self._head = memoryview(head)
         self._rest = rest
 
@@ -122,23 +137,54 @@ class _Joined(io.RawIOBase):
         if self._head:
             piece, self._head = self._head[: len(view)], self._head[len(view) :]
         else:
-            piece = memoryview(self._rest.read(len(view)))
+            piece = memoryview(self._rest.read1(len(view)))
         view[: len(piece)] = piece
         return len(piece)
 
 
-def _zstandard(file: BinaryIO, path: str) -> BinaryIO:
+def _zstandard(file: BinaryIO, path: str) -> _Frames:
     try:
         import zstandard  # noqa: PLC0415 - the extra `audit`
     except ImportError:
         raise UsageError(f"{path}: reading .zst needs the extra `audit`: pip install 'accord[audit]'") from None
-    return cast("BinaryIO", zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True))
+    return _Frames(file, zstandard.ZstdDecompressor())
+
+
+class _Frames:
+    """What the frames of a zstandard file unfold to. The library's own stream takes what is cut off for whole."""
+
+    # A block of four bytes may unfold to 128 KB, so this is what 32 MB can be made of.
+    _PIECE = 1 << 10
+
+    def __init__(self, file: BinaryIO, decompressor: Any) -> None:  # noqa: ANN401 - zstandard may not be installed
+        self._file = file
+        self._decompressor = decompressor
+        self._frame: Any = None
+        self._rest = b""
+        self._ready = memoryview(b"")
+
+    def read1(self, size: int) -> memoryview:
+        """Some bytes, none at the end. Raises `EOFError` if that comes too early."""
+        while not self._ready:
+            piece = self._rest or self._file.read(self._PIECE)
+            self._rest = b""
+            if not piece:
+                if self._frame is not None:
+                    raise EOFError("a frame is not complete")
+                break
+            if self._frame is None:
+                self._frame = self._decompressor.decompressobj()
+            self._ready = memoryview(self._frame.decompress(piece))
+            if self._frame.eof:
+                self._rest, self._frame = self._frame.unused_data, None
+        data, self._ready = self._ready[:size], self._ready[size:]
+        return data
 
 
 class _Bounded(io.RawIOBase):
     """Decompressed bytes, up to a limit."""
 
-    def __init__(self, inner: BinaryIO, most: int) -> None:
+    def __init__(self, inner: gzip.GzipFile | _Frames, most: int) -> None:
         self._inner = inner
         self._most = most
         self._read = 0
@@ -149,7 +195,7 @@ class _Bounded(io.RawIOBase):
     def readinto(self, buffer: object) -> int:
         view = memoryview(cast("bytearray", buffer))
         try:
-            data = self._inner.read(len(view))
+            data = self._inner.read1(len(view))  # what stands before damage is read
         except Exception as error:
             # zstandard's error has no base of its own, and its class is known only where it is installed.
             if not isinstance(error, OSError | EOFError | zlib.error) and type(error).__name__ != "ZstdError":

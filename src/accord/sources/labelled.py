@@ -1,13 +1,15 @@
 """Rows of labels: Parquet or CSV with the columns `run` and `label`, and if there are any `payload` (JSON) and `at`.
 
 A label is written as events are: `!x` is a call of `x`, `?x` what came of it; a label alone is an event of that name.
-Rows of a run need not stand together, so a file is held as a whole.
+Rows of a run need not stand together, so a file is held as a whole. A run of which a row cannot be read is left out:
+judged without that row, it would be another run.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from accord.errors import UsageError
@@ -28,6 +30,7 @@ __all__ = ["CSV", "PARQUET", "message_of", "read_parquet"]
 _WANTED = ("run", "label")
 _COLUMNS = (*_WANTED, "payload", "at")
 _MAGIC = b"PAR1"
+_HALF = re.compile("[\udc80-\udcff]")
 
 
 def message_of(label: str, index: int = 0) -> Message:
@@ -48,13 +51,27 @@ class _Rows:
     def __init__(self) -> None:
         self.runs: dict[str, list[Message]] = {}
         self.lines: dict[str, int] = {}
+        self.damaged: set[str] = set()
 
     def add(self, number: int, row: tuple[object, ...]) -> str | None:
         """Take a row of `run`, `label`, `payload` and `at`; why it cannot be taken, if it cannot."""
         run, label, payload, at = row
-        if run is None or run == "" or not isinstance(label, str) or not label:
-            return f"`{'label' if run not in {None, ''} else 'run'}` is empty"
+        if run is None or run == "":
+            return "`run` is empty"
         key = str(run)
+        if not _is_text(key):
+            return "it is not UTF-8"
+        problem = self._take(key, number, label, payload, at)
+        if problem is None:
+            return None
+        self.damaged.add(key)
+        return f"{problem}; run {key} is left out"
+
+    def _take(self, key: str, number: int, label: object, payload: object, at: object) -> str | None:
+        if not isinstance(label, str) or not label:
+            return "`label` is empty"
+        if not _is_text(label, payload, at):
+            return "it is not UTF-8"
         messages = self.runs.setdefault(key, [])
         self.lines.setdefault(key, number)
         message = message_of(label, len(messages))
@@ -73,8 +90,15 @@ class _Rows:
             problem = self.add(number, row)
             if problem is not None:
                 yield Broken(file, number if lined else None, problem if lined else f"row {number}: {problem}")
+        for key in self.damaged:
+            self.runs.pop(key, None)
         for key, messages in self.runs.items():
             yield Run(key, file, messages, self.lines[key] if lined else None)
+
+
+def _is_text(*values: object) -> bool:
+    """Whether no value has a byte that is no UTF-8; such bytes are read as halves of surrogate pairs."""
+    return not any(isinstance(value, str) and not value.isascii() and _HALF.search(value) for value in values)
 
 
 def _number(text: str) -> float | str:
@@ -93,7 +117,7 @@ def _missing(names: list[str]) -> str | None:
 
 
 def _read_csv(stream: BinaryIO, file: str) -> Iterator[Run | Broken]:
-    text = io.TextIOWrapper(stream, "utf-8-sig", newline="")
+    text = io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape", newline="")
     reader = csv.reader(text, strict=True)
     try:
         header = next(reader, [])
@@ -107,8 +131,6 @@ def _read_csv(stream: BinaryIO, file: str) -> Iterator[Run | Broken]:
         yield from broken
     except csv.Error as error:
         yield Broken(file, reader.line_num, f"no CSV: {error}")
-    except UnicodeDecodeError:
-        yield Broken(file, reader.line_num + 1, "it is not UTF-8")
     finally:
         text.detach()
 
@@ -189,5 +211,5 @@ def _is_parquet(sketch: Sketch) -> bool:
     return sketch.start == _MAGIC
 
 
-CSV = Reader("csv", 1, _is_csv, _read_csv)
-PARQUET = Reader("parquet", 1, _is_parquet, _read_parquet)
+CSV = Reader("csv", 2, _is_csv, _read_csv)
+PARQUET = Reader("parquet", 2, _is_parquet, _read_parquet)

@@ -1,7 +1,8 @@
 """Files cut into records: the elements of a JSON array, the lines of a JSONL file, or the one value that a file is.
 
 A record that cannot be decoded is a `Broken` that says where; the others are read all the same. An array is decoded in
-one go, which is what makes reading fast, and element by element only if that fails.
+one go, which is what makes reading fast, and element by element only if that fails. What fails as one document is still
+a file of lines if one of its lines is a record: a log may begin in the middle of a line, or with a line that is none.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ __all__ = ["Keys", "Record", "Shape", "lines_in", "whole", "why_broken"]
 T = TypeVar("T")
 
 _UNREADABLE = (msgspec.MsgspecError, UnicodeError, RecursionError)
+_RAW = msgspec.json.Decoder(msgspec.Raw)
 _RAWS = msgspec.json.Decoder(list[msgspec.Raw])
 
 
@@ -36,14 +38,20 @@ class Record(NamedTuple, Generic[T]):
 
 
 class Shape(Generic[T]):
-    """How the records of a format are decoded: as one kind of struct, or where they do not fit it, as another."""
+    """How the records of a format are decoded: as one kind of struct, or where they do not fit it, as another.
 
-    def __init__(self, kind: type[T], otherwise: type[T] | None = None) -> None:
+    A record that is a bare list is one that has nothing but that list, in the field `listed`.
+    """
+
+    def __init__(self, kind: type[T], otherwise: type[T] | None = None, listed: str | None = None) -> None:
+        self._listed = None if listed is None else f'{{"{listed}":'.encode()
         self._quick: msgspec.json.Decoder[T] = msgspec.json.Decoder(kind)
         self._many: msgspec.json.Decoder[list[T]] = msgspec.json.Decoder(list[kind])  # type: ignore[valid-type] # a type
         self._slow: msgspec.json.Decoder[T] | None = None if otherwise is None else msgspec.json.Decoder(otherwise)
 
     def _one(self, data: bytes | msgspec.Raw) -> T:
+        if self._listed is not None and bytes(memoryview(data)[:64]).lstrip().startswith(b"["):
+            data = b"%b%b}" % (self._listed, bytes(data))
         try:
             return self._quick.decode(data)
         except msgspec.ValidationError:
@@ -63,7 +71,10 @@ class Shape(Generic[T]):
         if not _is_line(first[1]):
             yield from self._document(whole(stream, first[1]), file)
             return
-        for place, (number, line) in enumerate(chain([first], lines)):
+        yield from self._lines(chain([first], lines), file)
+
+    def _lines(self, lines: Iterable[tuple[int, bytes]], file: str) -> Iterator[Record[T] | Broken]:
+        for place, (number, line) in enumerate(lines):
             try:
                 yield Record(self._one(line), number, place)
             except _UNREADABLE as error:
@@ -74,7 +85,9 @@ class Shape(Generic[T]):
         try:
             many = self._many.decode(data) if is_array else [self._one(data)]
         except _UNREADABLE as error:
-            if is_array:
+            if _holds_lines(data):
+                yield from self._lines(lines_in(io.BytesIO(data)), file)
+            elif is_array:
                 yield from self._elements(data, file)
             else:
                 yield Broken(file, _line_of(data, error), why_broken(error))
@@ -153,6 +166,32 @@ def _is_line(line: bytes) -> bool:
     return line[:64].lstrip().startswith(b"{") and line[-64:].rstrip().endswith(b"}")
 
 
+def _holds_lines(data: bytes) -> bool:
+    """Whether one of the lines behind the first is a record: a whole value that begins where the line begins.
+
+    An array may have its elements on such lines too, behind a comma or its bracket.
+    """
+    try:
+        _RAW.decode(data)
+    except _UNREADABLE:
+        pass
+    else:
+        return False  # one value
+    before, start = 0, data.find(b"\n") + 1
+    while start:
+        end = data.find(b"\n", start)
+        ahead = data[before:start].strip()
+        if data.startswith((b"{", b"["), start) and not ahead.endswith(b",") and ahead != b"[":
+            try:
+                _RAW.decode(data[start : None if end < 0 else end])
+            except _UNREADABLE:
+                pass
+            else:
+                return True
+        before, start = start, end + 1
+    return False
+
+
 def why_broken(error: Exception) -> str:
     """What is wrong with a record, in a few words."""
     if isinstance(error, RecursionError):
@@ -185,6 +224,8 @@ class Keys:
         """The key, or the key with a number."""
         times = self._seen.get(key, 0) + 1
         self._seen[key] = times
-        if times == 1:
-            return key
-        return self.unique(f"{key}#{times}")
+        while times > 1:  # what is made may have been there too
+            key = f"{key}#{times}"
+            times = self._seen.get(key, 0) + 1
+            self._seen[key] = times
+        return key

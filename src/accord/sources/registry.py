@@ -101,7 +101,7 @@ def read_runs(
                 reader = detect(head)
             if reader is not None:
                 yield from _read_by(reader, outputs=outputs)(stream, path)
-            elif head.removeprefix(BOM).strip():
+            elif head.removeprefix(BOM).strip() not in {b"", b"[]"}:
                 yield Broken(path, None, "no format is recognised; say which it is, or describe it by a mapping")
         except DamagedFileError as error:
             yield Broken(path, None, str(error))

@@ -91,7 +91,7 @@ class _Entry(Item, gc=False):
     metadata: Any = None
 
 
-_ENTRIES = Shape(_Entry)
+_ENTRIES = Shape(_Entry, listed="input")
 _ITEMS = msgspec.json.Decoder(list[Item])
 _TEXT = msgspec.json.Decoder(str)
 

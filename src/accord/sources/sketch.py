@@ -30,7 +30,7 @@ def sketch(head: bytes) -> Sketch:
     """The sketch of a file that begins so."""
     head = head.removeprefix(BOM)
     start = head.lstrip()[:4]
-    json = start[:1] in {b"{", b"["}
+    json = start[:1] in {b"{", b"["} or b"\n{" in head or b"\n[" in head  # the first line may be damaged
     keys = frozenset(key.decode() for key in _KEY.findall(head)) if json else frozenset()
     types = frozenset(name.decode() for name in _TYPE.findall(head)) if json else frozenset()
     return Sketch(keys, types, start, head.split(b"\n", 1)[0])

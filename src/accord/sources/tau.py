@@ -13,6 +13,7 @@ from accord.sources.chat import ChatMessage, QuickMessage, SkimmedMessage, chat_
 from accord.sources.model import Broken, Run
 from accord.sources.reader import Reader
 from accord.sources.records import Keys, Shape
+from accord.sources.roles import UnknownRoleError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,11 +62,14 @@ def _runs(shape: _Runs, stream: BinaryIO, file: str, *, outputs: bool) -> Iterat
         key = keys.unique(f"{record.place if run.task_id is None else run.task_id}/{run.trial or 0}")
         told: dict[str, Json] = {"task": run.task_id, "trial": run.trial, "reward": run.reward}
         metadata: dict[str, Json] = {name: value for name, value in told.items() if value is not None}
-        yield Run(key, file, chat_messages(run.traj, outputs=outputs), record.line, metadata)
+        try:
+            yield Run(key, file, chat_messages(run.traj, outputs=outputs), record.line, metadata)
+        except UnknownRoleError as error:
+            yield Broken(file, record.line, f"run {key}: {error}")
 
 
 def _recognises(sketch: Sketch) -> bool:
     return "traj" in sketch.keys and "reward" in sketch.keys
 
 
-TAU = Reader("tau-bench", 1, _recognises, _read, _skim)
+TAU = Reader("tau-bench", 2, _recognises, _read, _skim)

@@ -13,13 +13,14 @@ __all__ = ["DEFAULT_BOUNDS", "Bounds"]
 
 
 _LIMITS = Limits(
-    source_characters=400_000,
+    source_characters=200_000,
     nesting=4_000,
-    states=50_000,
+    states=20_000,
     configurations=2_000,
     remembered_standings=20_000,
     set_members=20_000,
     instances=20_000,
+    decompressed_bytes=64_000_000,
     search=5_000,
 )
 
@@ -36,7 +37,7 @@ class Bounds:
     """Events of one walk."""
     shown_states: int = 80
     """States that are drawn of a machine, unless more are asked for."""
-    shown_turns: int = 500
+    shown_turns: int = 200
     """Turns of a walk that are told in full."""
     at_once: int = 4
     """Requests that are worked on at the same time; others wait."""

@@ -6,6 +6,7 @@ As in `walking`, a walk is a value: all messages so far, and one that somebody h
 from __future__ import annotations
 
 from itertools import islice
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from accord.choreography import compile_choreography
@@ -38,7 +39,12 @@ def talk(contract: Contract, request: Talk, bounds: Bounds) -> dict[str, object]
     choreography = compile_choreography(contract, request.protocol)
     session = Session(contract, protocol=request.protocol, mode=request.mode)
     messages = list(request.messages)
-    turns = [_take(session, said) for said in messages]
+    until = monotonic() + bounds.seconds
+    turns = []
+    for said in messages:
+        turns.append(_take(session, said))
+        if monotonic() > until:
+            raise RefusedError(f"the walk takes longer than {bounds.seconds:g} seconds; try fewer messages")
     problem = ""
     if request.next is not None:
         try:

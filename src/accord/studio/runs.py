@@ -12,6 +12,7 @@ import tempfile
 from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from accord.audit.coverage import edges_taken
@@ -64,9 +65,14 @@ def several_runs(contract: Contract, request: Runs, bounds: Bounds) -> dict[str,
     judge = TableJudge(contract, protocol) if is_for_table(contract) else StepJudge(contract, protocol)
     told: list[dict[str, object]] = []
     more = 0
+    until = monotonic() + bounds.seconds
     with _written(request.files) as files:
         for name, path in files:
             for run in read_runs(path, None, bounds.limits):
+                if monotonic() > until:
+                    raise RefusedError(
+                        f"it takes longer than {bounds.seconds:g} seconds; `accord audit` takes all the time"
+                    )
                 if isinstance(run, Broken):
                     judge.add_broken(Broken(name, run.line, run.reason))
                     continue

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from accord.studio.app import Studio
 
-__all__ = ["DEFAULT_PORT", "serve"]
+__all__ = ["DEFAULT_PORT", "listen", "serve"]
 
 HOST = "127.0.0.1"
 DEFAULT_PORT = 8722
@@ -29,7 +29,7 @@ def serve(studio: Studio, port: int | None, tell: Callable[[str], None]) -> None
 
     Without a `port` it is the usual one, so that links stay good, or any that is free.
     """
-    with _listen(port) as listener:
+    with listen(port) as listener:
         taken = listener.getsockname()[1]
         token = secrets.token_urlsafe(24)
         gate = Gate(token, frozenset({f"{HOST}:{taken}", f"localhost:{taken}"}))
@@ -48,9 +48,11 @@ def serve(studio: Studio, port: int | None, tell: Callable[[str], None]) -> None
             uvicorn.Server(config).run([listener])
 
 
-def _listen(port: int | None) -> socket.socket:
+def listen(port: int | None) -> socket.socket:
+    """A socket on this machine alone; `UsageError` if the port is taken."""
     for wanted in (port,) if port is not None else (DEFAULT_PORT, 0):
-        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        # Only if the protocol is named does an event loop send answers at once; else they wait 40 ms for each other.
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         try:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind((HOST, wanted))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["tools_in"]
 
 _MOST = 500
+_LONGEST = 1_000_000
 _METHODS = frozenset({"get", "put", "post", "delete", "patch", "head", "options", "trace"})
 _HELP = (
     "a tool list is an MCP manifest (`tools/list`), an OpenAPI file, a list of function schemas, or Python functions"
@@ -27,6 +28,8 @@ Tool = dict[str, object]
 
 def tools_in(text: str) -> list[Tool]:
     """The tools a text tells of, each with its name, what it does and its fields; `UsageError` if there are none."""
+    if len(text) > _LONGEST:
+        raise UsageError(f"the file has {len(text):,} characters; {_LONGEST:,} at the most")
     value = _data(text)
     found = list(_python(text)) if value is None else list(_found(value))
     unique = {str(tool["name"]): tool for tool in found if tool["name"]}

@@ -51,7 +51,7 @@ __all__ = ["Memory", "event_line", "read_events", "walk"]
 _INSTANCES_SHOWN = 20
 _RULE_INSTANCES_SHOWN = 3
 _OTHERS_SHOWN = 60
-_REMEMBERED = 16
+_REMEMBERED = 4
 _MISUSE = "misuse"
 
 

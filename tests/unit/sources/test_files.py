@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
+import json
+import os
 import sys
 
 import pytest
@@ -65,10 +68,56 @@ def test_a_damaged_file_is_broken(tmp_path, compress, cut):
     path = tmp_path / "runs.json"
     path.write_bytes(compress(DATA * 3)[:cut])
     found = list(read_runs(str(path), reader_named("anthropic")))
-    assert found == [] or isinstance(found[-1], Broken)
+    assert "the compressed file is damaged or ends too early" in found[-1].reason
 
 
-@pytest.mark.parametrize("data", [b"", b"\n  \n", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("compress", [gzip.compress, zstandard.compress])
+@pytest.mark.parametrize("keep", [0.3, 0.7, 0.999])
+def test_of_a_file_that_is_cut_off_the_runs_before_the_cut_are_read(tmp_path, compress, keep):
+    lines = [json.dumps({"id": n, "messages": [{"role": "user", "content": f"{n * n:09}"}]}) for n in range(60_000)]
+    data = compress("\n".join(lines).encode())
+    path = tmp_path / "runs.jsonl"
+    path.write_bytes(data[: int(len(data) * keep)])
+    *runs, broken = read_runs(str(path))
+    assert "the compressed file is damaged or ends too early" in broken.reason
+    assert [run.key for run in runs] == [str(n) for n in range(len(runs))]
+    assert keep - 0.15 < len(runs) / len(lines) < 1
+
+
+def test_frames_follow_each_other_and_nothing_else_may(tmp_path):
+    path = tmp_path / "runs.json"
+    half = len(DATA) // 2
+    frames = zstandard.compress(DATA[:half]) + zstandard.compress(DATA[half:])
+    path.write_bytes(frames)
+    (run,) = read_runs(str(path))
+    assert summary(run.messages) == EXPECTED
+    path.write_bytes(frames + b"junk")
+    assert isinstance(list(read_runs(str(path)))[-1], Broken)
+
+
+def test_what_cannot_be_looked_into_is_not_passed_over(tmp_path, monkeypatch):
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open" / "a.json").write_bytes(DATA)
+    (tmp_path / "shut").mkdir()
+    (tmp_path / "nowhere.json").symlink_to(tmp_path / "gone.json")
+    (tmp_path / "round.json").symlink_to(tmp_path / "round.json")
+    (tmp_path / "open" / "again").symlink_to(tmp_path)
+    scan = os.scandir
+
+    def scandir(path):
+        if str(path).endswith("shut"):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    names = [path.removeprefix(f"{tmp_path}/") for path in files_of([str(tmp_path)])]
+    assert names == ["nowhere.json", "open/a.json", "round.json", "shut"]
+    for name in ("nowhere.json", "round.json", "shut"):
+        with pytest.raises(UsageError, match="cannot read"):
+            list(read_runs(str(tmp_path / name)))
+
+
+@pytest.mark.parametrize("data", [b"", b"\n  \n", b"\xef\xbb\xbf", b"[]\n"])
 def test_an_empty_file_has_no_runs(tmp_path, data):
     path = tmp_path / "runs.json"
     path.write_bytes(data)

@@ -346,8 +346,84 @@ def test_skimming_leaves_out_what_tools_returned_and_nothing_else(reader, named)
 
 
 @pytest.mark.parametrize("reader", [reader for reader in READERS if reader.skim is not None], ids=lambda r: r.name)
-def test_a_role_that_nobody_knows_is_passed_over(reader):
-    data = SAMPLES[reader.name].replace(b'"role": "system"', b'"role": "critic"')
+def test_a_role_that_nobody_knows_breaks_its_run(reader):
+    """It may be the agent's by another name, and half a run is none."""
+    data = SAMPLES[reader.name].replace(b'"role": "assistant"', b'"role": "ai"')
     for way in (reader.read, reader.skim):
-        (run,) = way(io.BufferedReader(io.BytesIO(data)), "file")
-        assert len(run.messages) == len(EXPECTED)
+        (broken,) = way(io.BufferedReader(io.BytesIO(data)), "file")
+        assert "has the role `ai`, which this format does not have" in broken.reason
+
+
+@pytest.mark.parametrize("name", ["anthropic", "agentdojo"])
+def test_a_role_that_nobody_knows_breaks_its_run_in_other_formats(name):
+    (broken,) = read(SAMPLES[name].replace(b'"role": "assistant"', b'"role": "model"'), name)
+    assert "has the role `model`" in broken.reason
+
+
+# -- files that begin badly --------------------------------------------------------------------------------------------
+
+CHATS = [
+    [{"role": "user", "content": f"hello {number}"}, {"role": "assistant", "content": "hi"}] for number in range(4)
+]
+
+
+def lines_of(*records):
+    return b"".join(record if isinstance(record, bytes) else json.dumps(record).encode() + b"\n" for record in records)
+
+
+def said(found):
+    return [run.messages[0].text for run in found if isinstance(run, Run)]
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        b'{"messages": [{"role": "user", "con\n',
+        b"log opened\n",
+        b"null\n",
+        b'tent": "x"}]}\n',
+        b"\xff\xfe{\n",
+        b"[10:03] go\n",
+    ],
+)
+def test_a_damaged_first_line_does_not_take_the_others_with_it(first):
+    """Logs that are rotated begin in the middle of a line."""
+    records = [{"messages": chat} for chat in CHATS]
+    found = read(lines_of(first, *records))
+    assert said(found) == [f"hello {number}" for number in range(4)]
+    assert [(run.line, run.reason != "") for run in found if isinstance(run, Broken)] == [(1, True)]
+    assert [run.line for run in found if isinstance(run, Run)] == [2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("data", [lines_of(*CHATS), json.dumps(CHATS).encode(), json.dumps(CHATS, indent=1).encode()])
+def test_a_run_may_be_a_bare_list(data):
+    assert said(read(data)) == [f"hello {number}" for number in range(4)]
+
+
+def test_a_damaged_line_among_bare_lists_is_broken():
+    found = read(lines_of(CHATS[0], b'[{"role": "user"\n', CHATS[2]))
+    assert said(found) == ["hello 0", "hello 2"]
+    assert [run.line for run in found if isinstance(run, Broken)] == [2]
+
+
+def test_bare_lists_of_blocks_and_items():
+    chats = [[{"role": "user", "content": [{"type": "text", "text": f"hello {number}"}]}] for number in range(3)]
+    assert said(read(lines_of(*chats), "anthropic")) == ["hello 0", "hello 1", "hello 2"]
+    items = [[{"type": "message", "role": "user", "content": f"hello {number}"}] for number in range(3)]
+    assert said(read(lines_of(*items), "openai-responses")) == ["hello 0", "hello 1", "hello 2"]
+
+
+def test_elements_that_stand_on_lines_of_their_own_are_no_lines():
+    texts = [json.dumps({"messages": chat}) for chat in CHATS]
+    found = read(("[\n" + ",\n".join(texts) + ",\n{broken}\n]").encode())
+    assert said(found) == [f"hello {number}" for number in range(4)]
+    found = read(("[" + ",\n".join(texts) + ",\n{broken}\n]").encode())
+    assert said(found) == [f"hello {number}" for number in range(4)]
+
+
+def test_keys_that_look_like_made_ones_stay_apart():
+    """A chain of such keys as long as somebody likes."""
+    names = ["a" + "#2" * number for number in range(1_500)]
+    runs = [{"id": name, "messages": CHATS[0]} for name in [*names, "a", "a"]]
+    keys = [run.key for run in read(lines_of(*runs))]
+    assert len(set(keys)) == len(runs)

@@ -94,10 +94,12 @@ def test_times():
 
 
 def test_broken_rows_are_told_and_the_rest_is_read():
-    runs = read(as_csv([("r", "!a", ""), ("", "!a", ""), ("r", "", ""), ("r", "!a", "[1]"), ("r", "!b", "")]))
+    runs = read(as_csv([("r", "!a", ""), ("", "!a", ""), ("r", "", ""), ("r", "!a", "[1]"), ("whole", "!b", "")]))
     broken = [(run.line, run.reason) for run in runs if isinstance(run, Broken)]
-    assert broken == [(3, "`run` is empty"), (4, "`label` is empty"), (5, "`payload` is no JSON object")]
-    assert [m.name for run in runs if not isinstance(run, Broken) for m in run.messages] == ["a", "b"]
+    left_out = "; run r is left out"
+    told = ["`run` is empty", f"`label` is empty{left_out}", f"`payload` is no JSON object{left_out}"]
+    assert broken == [(3, told[0]), (4, told[1]), (5, told[2])]
+    assert [run.key for run in runs if not isinstance(run, Broken)] == ["whole"]
     runs = read(as_parquet([("r", "!a", None), (None, "!a", None)]))
     assert [run.reason for run in runs if isinstance(run, Broken)] == ["row 1: `run` is empty"]
 
@@ -120,3 +122,14 @@ def test_damaged_files(name, data, reason):
     sink = io.BytesIO()
     parquet.write_table(pa.table({"x": [1]}), sink)
     assert read(sink.getvalue(), "parquet")[0].reason == "no column `run`; there are `x`"
+
+
+def test_a_byte_that_is_no_text_breaks_its_run_alone():
+    rows = b'run,label,payload\na,!x,\nb,!x\xff,\na,!y,\nb,!y,\n\xff,!x,\nc,!x,"{""t"": ""\xc3\xa4""}"\n'
+    runs = read(rows, "csv")
+    assert [(run.line, run.reason) for run in runs if isinstance(run, Broken)] == [
+        (3, "it is not UTF-8; run b is left out"),
+        (6, "it is not UTF-8"),
+    ]
+    whole = {run.key: [m.name for m in run.messages] for run in runs if not isinstance(run, Broken)}
+    assert whole == {"a": ["x", "y"], "c": ["x"]}

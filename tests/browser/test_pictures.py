@@ -1,0 +1,101 @@
+"""Every page of the studio in light and dark: the pictures of the documentation.
+
+`ACCORD_UPDATE_PICTURES=1` writes them to `docs/pictures`. Pixels differ between machines, so what is kept is not
+compared; what is checked is that each page shows what its picture is about, and that light and dark differ.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from playwright.sync_api import expect
+
+from accord import Guard, ToolCall
+from tests.browser.conftest import ROOT
+from tests.browser.test_step import open_template
+
+PICTURES = ROOT / "docs" / "pictures"
+RUNS = ROOT / "examples" / "recorded_payments" / "runs.jsonl"
+
+
+def step_page(page, served):
+    open_template(page, served, "payment")
+    page.locator("summary", has_text="Replay a trace").click()
+    page.get_by_role("button", name="the bad run").click()
+    page.locator("ol.turns > li.violation").wait_for()
+    page.locator("summary", has_text="Replay a trace").click()
+
+
+def roles_page(page, served):
+    open_template(page, served, "travel-desk")
+    page.locator("summary", has_text="Replay a conversation").click()
+    page.get_by_role("button", name="the bad run").click()
+    page.locator(".card.blamed").wait_for()
+    page.locator("summary", has_text="Replay a conversation").click()
+
+
+def build_page(page, served):
+    open_template(page, served, "booking", "build")
+    text = page.locator("textarea.code").input_value()
+    page.locator("textarea.code").fill(text.replace(".Search,", ".Serch,"))
+    page.locator(".findings li.error").wait_for()
+
+
+def runs_page(page, served):
+    page.goto(f"{served.base}/#build")
+    page.locator("textarea.code").fill(
+        "protocol Paying = rec Next.{!get_invoice.?get_invoice.Next, !pay_invoice.?pay_invoice.Next, end}\n"
+        'rule "look first" { before each !pay_invoice require !get_invoice }\n'
+    )
+    page.locator("text=The contract is fine").wait_for()
+    page.get_by_role("link", name="Runs").click()
+    page.get_by_label("Recorded runs").set_input_files(RUNS)
+    page.locator("table.runs button").nth(2).click()
+    page.locator(".one li.ok").first.wait_for()
+
+
+def reviews_page(page, served):
+    path = next(path for path in served.studio.files.paths if path.name == "approval.accord")
+    store = served.studio.desk.store
+    if store.session("invoice-2026-17") is None:
+        tools = {"read_invoice": lambda **_: {"total": 250}, "pay": lambda **_: "paid"}
+        guard = Guard(path, store=store, key="invoice-2026-17", tools=tools)
+        guard.run([ToolCall("read_invoice", {}, "c1")])
+        guard.run([ToolCall("pay", {"amount": 250, "iban": "DE02 1203 0000 0000 2020 51"}, "c2")])
+    page.get_by_role("link", name="Reviews").click()
+    page.locator("table button", has_text="invoice-2026-17").click()
+    page.locator(".entries li").first.wait_for()
+
+
+PAGES = {"step": step_page, "roles": roles_page, "build": build_page, "runs": runs_page, "reviews": reviews_page}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_in_light_and_dark(page, served, name):
+    page.set_viewport_size({"width": 1280, "height": 860})
+    PAGES[name](page, served)
+    taken = {}
+    for theme in ("light", "dark"):
+        page.get_by_label("Theme").select_option(theme)
+        expect(page.locator("html")).to_have_attribute("data-theme", theme)
+        page.evaluate("() => { document.activeElement.blur(); scrollTo(0, 0); }")
+        taken[theme] = page.screenshot(type="jpeg", quality=72)
+        if os.environ.get("ACCORD_UPDATE_PICTURES"):
+            (PICTURES / f"studio-{name}-{theme}.jpg").write_bytes(taken[theme])
+        assert (PICTURES / f"studio-{name}-{theme}.jpg").stat().st_size < 150_000
+    brightness = {theme: page.evaluate(BRIGHTNESS, list(image)) for theme, image in taken.items()}
+    assert brightness["light"] > 180
+    assert brightness["dark"] < 80
+
+
+BRIGHTNESS = """async bytes => {
+    const image = await createImageBitmap(new Blob([new Uint8Array(bytes)], {type: "image/jpeg"}));
+    const canvas = new OffscreenCanvas(64, 64);
+    const pen = canvas.getContext("2d");
+    pen.drawImage(image, 0, 0, 64, 64);
+    const { data } = pen.getImageData(0, 0, 64, 64);
+    let sum = 0;
+    for (let at = 0; at < data.length; at += 4) sum += data[at] + data[at + 1] + data[at + 2];
+    return sum / (64 * 64 * 3);
+}"""
