@@ -39,11 +39,9 @@ check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/accord check examples
-	$(BIN)/accord fmt --check examples
-	$(BIN)/accord lint examples/agents
 	$(BIN)/accord check examples src/accord/templates
 	$(BIN)/accord fmt --check examples src/accord/templates
+	$(BIN)/accord lint examples/agents
 
 bench: $(BENCH_READY) packages
 	$(BENCH)/bin/python -m bench
