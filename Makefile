@@ -41,6 +41,7 @@ check: $(READY)
 	$(BIN)/lint-imports
 	$(BIN)/accord check examples src/accord/templates
 	$(BIN)/accord fmt --check examples src/accord/templates
+	$(BIN)/accord lint examples/agents
 
 bench: $(BENCH_READY) packages
 	$(BENCH)/bin/python -m bench

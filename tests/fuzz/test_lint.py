@@ -138,7 +138,10 @@ def test_what_is_too_deep_is_not_called_fine():
 
 def test_too_many_worlds_are_not_called_fine():
     lines = [f"        flag{n} = bool(ask)\n        if flag{n}:\n            print({n})\n" for n in range(24)]
-    last = "".join(f"        print(flag{n})\n" for n in range(24)) + "        await self.reply(Yes())\n"
+    last = (
+        "".join(f"        if flag{n}:\n            print({n})\n" for n in range(24))
+        + "        await self.reply(Yes())\n"
+    )
     text = (
         FRONT + "@follows(P, as_='B')\nclass B(Agent):\n    async def on_ask(self, ask: Ask):\n" + "".join(lines) + last
     )

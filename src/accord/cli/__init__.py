@@ -30,7 +30,9 @@ def main() -> None:
     except KeyboardInterrupt:
         pass
     except SystemExit as end:
-        status = end.code
+        # Ctrl-C before a command has begun is turned into another error on the way.
+        if not isinstance(getattr(end.__context__, "__context__", None), KeyboardInterrupt):
+            status = end.code
     try:
         sys.stdout.flush()
     except OSError as error:

@@ -116,23 +116,30 @@ def _contract(wanted: InFile) -> Source | str:
 
 
 def _around(paths: Iterable[Path], sources: list[Source]) -> list[Source]:
-    """The modules that files import, as far as they lie near them, and what those import in turn."""
+    """The modules that files import, as far as they lie near them, and what those import in turn.
+
+    They are named as the files are that import them, so that imports can be followed by their names.
+    """
     known = {path.resolve() for path in paths if path != STDIN}
-    todo = [(path.resolve(), source) for path, source in zip(paths, sources, strict=True) if path != STDIN]
+    todo = [
+        (path, source)
+        for path, source in zip(paths, sources, strict=True)
+        if path != STDIN and "accord" in source.text  # else there are no agents, and what its names mean is never asked
+    ]
     found: list[Source] = []
     while todo and len(found) < _MOST_AROUND:
         path, source = todo.pop()
-        if "accord" not in source.text and path in known and not found:
-            continue  # no agents here, so what its names mean is never asked
-        for wanted in _imported(path, source):
+        here = path.resolve()
+        for wanted in _imported(here, source):
             if wanted not in known:
                 known.add(wanted)
+                named = Path(os.path.normpath(path.parent / os.path.relpath(wanted, here.parent)))
                 try:
-                    read = _read(wanted)
+                    read = _read(named)
                 except UsageError:
                     continue
                 found.append(read)
-                todo.append((wanted, read))
+                todo.append((named, read))
     return found
 
 

@@ -6,7 +6,7 @@ import pytest
 from tests.spec.agents.corpus import CASES
 from tests.spec.agents.test_corpus import found_in
 
-from accord.agents.check import building, conversing, escapes, knowing, studying, walking
+from accord.agents.check import building, conversing, escapes, knowing, studying, visiting
 from accord.agents.check.contracts import Script
 from accord.agents.check.exceptions import Catch
 from accord.agents.check.worlds import World
@@ -14,7 +14,7 @@ from accord.agents.check.worlds import World
 PLANTED = {
     "nothing is ever owed": (Script, "owes", lambda *_: False),
     "whatever comes is taken": (Script, "is_taken", lambda *_: True),
-    "nothing raises": (walking._Visit, "raise_from", lambda *_: None),
+    "nothing raises": (visiting.Visit, "raise_from", lambda *_: None),
     "every exception is caught": (Catch, "takes", lambda *_: True),
     "no exception is caught": (Catch, "takes", lambda *_: False),
     "names are never known": (knowing.Knowledge, "name", lambda *_: None),
@@ -25,7 +25,7 @@ PLANTED = {
     "conversations are not counted": (World, "with_other", lambda self, other: self._replace(others=((other, 1),))),
     "everything is clear": (conversing, "_unclear", lambda *_: None),
     "handlers start nowhere": (studying, "_handle", lambda *_: None),
-    "loops are never looked at": (walking._Visit, "find_traps", lambda *_: None),
+    "loops are never looked at": (visiting.Visit, "find_traps", lambda *_: None),
     "strands never end": (studying, "_let_go", lambda *_: None),
 }
 

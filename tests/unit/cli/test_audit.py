@@ -7,6 +7,9 @@ import json
 import pytest
 from tests.audit.recorded import CONFIRM, FINE, HASTY, chat, write_tau
 
+from accord.cli import main
+from accord.cli.app import app
+
 
 @pytest.fixture(name="files")
 def _files(tmp_path):
@@ -106,3 +109,14 @@ def test_a_cache_that_cannot_be_written_is_told(audit, files):
     found = audit(files / "fine.json", "--cache", files / "c.accord", cached=True)
     assert found.exit_code == 2
     assert "cannot keep results in" in found.stderr
+
+
+def test_ctrl_c_before_anything_has_begun_is_no_finding(monkeypatch):
+    def stopped(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sys.argv", ["accord", "audit"])
+    monkeypatch.setattr(app, "make_context", stopped)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130

@@ -74,7 +74,7 @@ def test_modules_around_say_what_names_mean(accord, project, write):
     assert "messages.py:6:" in result.stdout
 
 
-def test_packages_and_relative_imports(accord, write, tmp_path):
+def test_packages_and_relative_imports(accord, write, tmp_path, monkeypatch):
     write(CONTRACT, "shop/asking.accord")
     write(MESSAGES, "shop/parts/messages.py")
     write("", "shop/__init__.py")
@@ -82,6 +82,10 @@ def test_packages_and_relative_imports(accord, write, tmp_path):
     path = write(RIGHT.replace("from messages", "from .parts.messages"), "shop/agent.py")
     assert accord("lint", path).exit_code == 0
     assert accord("lint", tmp_path).exit_code == 0
+    monkeypatch.chdir(tmp_path / "shop" / "parts")
+    assert accord("lint", "../agent.py").exit_code == 0
+    write(MESSAGES.replace("text: str", "text: int"), "shop/parts/messages.py")
+    assert "--> ../parts/messages.py:6:" in accord("lint", "../agent.py").stdout
 
 
 def test_a_contract_from_where_the_command_runs(accord, write, tmp_path, monkeypatch):

@@ -66,6 +66,25 @@ class Method:
         return found
 
     @cached_property
+    def shared(self) -> frozenset[str]:
+        """Names that nested functions, or others, bind as well."""
+        return frozenset(n for node, _ in self.nodes if isinstance(node, ast.Nonlocal | ast.Global) for n in node.names)
+
+    @cached_property
+    def steady(self) -> frozenset[str]:
+        """Names whose truth stays as it is until they are bound again: they are only asked and shown.
+
+        What is called, subscripted, passed on or given another name may be changed there, as a list is by `pop`.
+        """
+        asked = (ast.If, ast.While, ast.IfExp, ast.BoolOp, ast.UnaryOp, ast.FormattedValue, ast.Assert)
+        names: set[str] = set()
+        changing: set[str] = set()
+        for node, parent in self.nodes:
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                (names if isinstance(parent, asked) else changing).add(node.id)
+        return frozenset(names - changing - self.shared)
+
+    @cached_property
     def scope(self) -> Scope:
         """The names it binds itself, and those around its class."""
         return Scope(self.module, self.node.body, self.owner.scope)
@@ -214,11 +233,14 @@ def _read(declared: Class, program: Program) -> AgentClass:
     follows: list[Follows] = []
     attributes: dict[str, tuple[ast.expr, Scope]] = {}
     for current in line:
+        own: dict[str, Method] = {}
         for statement in current.node.body:
             if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
-                methods.setdefault(statement.name, Method(statement.name, statement, current))
+                own[statement.name] = Method(statement.name, statement, current)  # of two the second counts
             elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
                 attributes.setdefault(statement.target.id, (statement.annotation, current.inside))
+            doubts += [(current.module, statement, why) for why in _hidden_in_body(statement)]
+        methods = {**own, **methods}
         for decorator in current.node.decorator_list:
             call = _follows_call(decorator, current, program)
             if call is not None:
@@ -235,6 +257,17 @@ def _read(declared: Class, program: Program) -> AgentClass:
     return AgentClass(
         declared, tuple(follows), methods, handlers, tuple(complaints), tuple(doubts), tuple(line[1:]), attributes
     )
+
+
+def _hidden_in_body(statement: ast.stmt) -> Iterator[str]:
+    """What a class body does that could make a handler nobody sees."""
+    if isinstance(statement, ast.If | ast.For | ast.While | ast.Try | ast.With | ast.Match):
+        yield "what a class body does under conditions is not followed"
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    names = [target.id for target in targets if isinstance(target, ast.Name)]
+    for name in names:
+        if name in VERBS or name.startswith("on_"):
+            yield f"`{name}` is made while the class is"
 
 
 def _read_follows(call: ast.Call, current: Class) -> Follows:

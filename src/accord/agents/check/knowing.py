@@ -51,13 +51,17 @@ class Knowledge:
         return None
 
     def name(self, expression: ast.Name, world: World) -> Known | None:
-        """What is known of a name: in this world, or because it is a constant of the file."""
+        """What is known of a name: in this world, or because it is a constant of the file, written in capitals.
+
+        Only texts are: whether `DEBUG` holds may be decided by whoever imports the file.
+        """
         known = world.knows(expression.id)
         if known is not None or expression.id in self.method.scope.names or self.is_parameter(expression.id):
             return known
         meaning = self.program.look_up(expression.id, self.method.owner.scope)
-        if isinstance(meaning, Value) and isinstance(meaning.expression, ast.Constant):
-            return fact(meaning.expression.value)
+        if expression.id.isupper() and isinstance(meaning, Value) and isinstance(meaning.expression, ast.Constant):
+            known = fact(meaning.expression.value)
+            return known if known is not None and known.kind == "text" else None
         return None
 
     def is_parameter(self, name: str) -> bool:

@@ -10,7 +10,7 @@ from accord.diagnostics import Diagnostic, Note, Span
 if TYPE_CHECKING:
     from accord.agents.check.missteps import Misstep
     from accord.agents.check.modules import Module
-    from accord.agents.check.walking import Step
+    from accord.agents.check.paths import Step
 
 __all__ = ["diagnostic", "place_of"]
 

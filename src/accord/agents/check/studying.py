@@ -11,8 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from accord.agents.check.paths import Step
 from accord.agents.check.rules.not_sent import not_sent
-from accord.agents.check.walking import Step, Walker
+from accord.agents.check.walking import Walker
 from accord.agents.check.worlds import GONE, Conversation, Known, World
 from accord.language.labels import print_label
 
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from accord.agents.check.contracts import Script
     from accord.agents.check.declarations import AgentClass, Handler, Method
     from accord.agents.check.names import Program
+    from accord.agents.check.paths import Exit
     from accord.agents.check.targets import Targets
-    from accord.agents.check.walking import Exit
 
     Rest = Callable[[Conversation, tuple[Step, ...]], None]
 

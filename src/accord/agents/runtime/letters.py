@@ -18,7 +18,8 @@ class Letter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """A message on its way, between two roles of one conversation.
 
     `cast` says which agent plays which role. A letter that says `gone` carries no message: its sender has crashed where
-    the protocol lets somebody notice that (`crashed`), or the conversation is over for everybody (`lost`).
+    the protocol lets somebody notice that (`crashed`, and `noticed_by` says who), or the conversation is over for
+    everybody (`lost`).
     """
 
     conversation: str
@@ -31,6 +32,7 @@ class Letter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     cast: dict[str, str]
     opens: bool = False
     gone: Gone = ""
+    noticed_by: tuple[str, ...] = ()
 
     @property
     def part(self) -> Part:

@@ -14,12 +14,11 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from accord.agents.failures import PartnerCrashedError
-from accord.agents.runtime.activity import Pause, Presence
+from accord.agents.runtime.activity import Presence
 from accord.agents.runtime.conversation import Conversation, watch
-from accord.agents.runtime.letters import Begun, Letter
 from accord.agents.runtime.strand import Strand
+from accord.agents.runtime.telling import tell
 from accord.errors import StoreError, UsageError, ViolationError
-from accord.language.global_tree import CRASH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Coroutine, Sequence
@@ -27,10 +26,11 @@ if TYPE_CHECKING:
     from accord.agents.agent import Agent
     from accord.agents.declaring import Declaration
     from accord.agents.following import Following, Part
+    from accord.agents.runtime.activity import Pause
     from accord.agents.runtime.addressing import Addressee
     from accord.agents.runtime.conversation import Arrival
     from accord.agents.runtime.hub import Hub, Key
-    from accord.agents.runtime.letters import Delivery, Gone
+    from accord.agents.runtime.letters import Delivery, Letter
     from accord.agents.runtime.memory import Memory
     from accord.ledger import RecordedMonitor
     from accord.monitor import Monitor
@@ -137,13 +137,13 @@ class Life:
         conversation = self.conversations.get(key)
         if conversation is None:
             following = next((f for f in self.declaration.roles if f.part == letter.part), None)
-            unheard = letter.gone == "crashed" and letter.receiver not in letter.payload["noticed by"]
+            unheard = letter.gone == "crashed" and letter.receiver not in letter.noticed_by
             if following is None or key in self._over or letter.gone == "lost" or unheard:
                 await self._undeliverable(delivery, key)
                 return
             conversation = self._add(letter.conversation, following, dict(letter.cast))
         verdict = conversation.arrive(delivery, next(self._orders))
-        noticing = letter.gone == "crashed" and letter.receiver in letter.payload["noticed by"]
+        noticing = letter.gone == "crashed" and letter.receiver in letter.noticed_by
         if noticing and conversation.misses(letter.sender):
             conversation.lost = letter.sender
             await tell(self.hub, conversation.as_begun, "lost")
@@ -358,22 +358,3 @@ class Life:
         left = conversation.unsettled + conversation.notices + conversation.waiting
         await self.save()
         await self.hub.transport.end(self.name, conversation.as_begun, left)
-
-
-async def tell(hub: Hub, begun: Begun, gone: Gone, but: Collection[str] = ()) -> None:
-    """Tell others in a conversation that a role takes no further part in it, unless their names are among `but`."""
-    for role, name in begun.cast.items():
-        if role == begun.part.role or name in but:
-            continue
-        letter = Letter(
-            conversation=begun.conversation,
-            contract=begun.part.contract,
-            protocol=begun.part.protocol,
-            sender=begun.part.role,
-            receiver=role,
-            label=CRASH,
-            payload={"noticed by": list(begun.noticed_by)},
-            cast=begun.cast,
-            gone=gone,
-        )
-        await hub.transport.post(name, letter, Pause(Presence(hub.activity)))

@@ -20,9 +20,10 @@ from accord.agents.references import AgentRef
 from accord.agents.runtime.activity import Activity
 from accord.agents.runtime.hub import Hub
 from accord.agents.runtime.in_process import InProcess
-from accord.agents.runtime.life import Life, tell
+from accord.agents.runtime.life import Life
 from accord.agents.runtime.memory import Memory
 from accord.agents.runtime.strategies import check_strategy, recent, to_restart
+from accord.agents.runtime.telling import tell
 from accord.errors import UsageError
 from accord.ledger.attempts import why
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from accord.agents.check.contracts import Script
-    from accord.agents.check.walking import Trap
+    from accord.agents.check.paths import Trap
 
 __all__ = ["starving"]
 

@@ -1,0 +1,349 @@
+"""One walk through a method from one world: every node in every world that can be there, once."""
+
+from __future__ import annotations
+
+import ast
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple
+
+from accord.agents.check import conversing
+from accord.agents.check.exceptions import PARTNER_CRASHED, names_in
+from accord.agents.check.graph import (
+    Bind,
+    Case,
+    Help,
+    Leave,
+    Pass,
+    Receive,
+    Risk,
+    Round,
+    Rounds,
+    Send,
+    Test,
+    Unseen,
+)
+from accord.agents.check.knowing import Knowledge
+from accord.agents.check.messages import labels_in
+from accord.agents.check.paths import Exit, Step, Trap
+from accord.agents.check.worlds import GONE, RESULT, Known, World
+
+if TYPE_CHECKING:
+    from accord.agents.check.declarations import Method
+    from accord.agents.check.graph import Node, Operation
+    from accord.agents.check.paths import Summary
+    from accord.agents.check.walking import Walker
+
+__all__ = ["Place", "Visit"]
+
+
+class Place(NamedTuple):
+    """A node in a world."""
+
+    node: Node
+    world: World
+
+
+class Visit:
+    """One walk through a method from one world."""
+
+    def __init__(self, walker: Walker, method: Method, prefix: tuple[Step, ...], summary: Summary) -> None:
+        self.walker = walker
+        self.method = method
+        self.prefix = prefix
+        self.summary = summary
+        labels = frozenset(label for script in walker.scripts for label, _ in script.sent | script.received)
+        self.knowledge = Knowledge(method, walker.agent, walker.program, labels, walker.effectful)
+        self.before: dict[Place, tuple[Place, tuple[Step, ...]] | None] = {}
+        self.after: dict[Place, list[Place]] = {}
+        self.speaks: dict[Place, set[tuple[int, str]]] = {}
+        self.ends: set[Place] = set()
+        self.queue: deque[Place] = deque()
+
+    def run(self, start: Place) -> None:
+        """Visit everything that can be come to."""
+        walker = self.walker
+        self.before[start] = None
+        self.queue.append(start)
+        while self.queue:
+            place = self.queue.popleft()
+            if not walker.count():
+                walker.unseen("there are too many ways to follow", self.method.module, self.method.node, self.prefix)
+                return
+            self.after[place] = []
+            operation = place.node.operation
+            getattr(self, f"at_{type(operation).__name__}")(operation, place)
+        self.find_traps()
+
+    def path(self, place: Place) -> tuple[Step, ...]:
+        """How a place was come to first."""
+        steps: list[tuple[Step, ...]] = []
+        at = self.before[place]
+        while at is not None:
+            steps.append(at[1])
+            at = self.before[at[0]]
+        return self.prefix + tuple(step for part in reversed(steps) for step in part)
+
+    def go(self, place: Place, node: Node, world: World, steps: tuple[Step, ...] = ()) -> None:
+        """A place can be followed by another one."""
+        target = Place(node, world)
+        self.after[place].append(target)
+        if target not in self.before:
+            self.before[target] = (place, steps)
+            self.queue.append(target)
+
+    def note(self, tree: ast.AST | None, text: str) -> tuple[Step, ...]:
+        """A step of a path, if there is something to say."""
+        return (Step(self.method.module, tree, text),) if tree is not None and text else ()
+
+    def raise_from(self, place: Place) -> None:
+        """What if it raises an exception before it has done anything?"""
+        is_speaking = isinstance(place.node.operation, Send | Receive)
+        for target in place.node.throws.targets(None):
+            names = _only_for(target)
+            if names == (PARTNER_CRASHED,):
+                if is_speaking:
+                    self.partner_crashes(place, target)
+                continue
+            self.go(place, target, place.world, self.note(place.node.tree, "raises an exception"))
+
+    def partner_crashes(self, place: Place, target: Node) -> None:
+        """A conversation is over because a partner has crashed: any of them."""
+        world = place.world
+        steps = self.note(place.node.tree, "a partner has crashed")
+        if world.last is not None and world.last.state != GONE:
+            self.go(place, target, world._replace(last=world.last._replace(state=GONE)), steps)
+        for conversation, _ in world.others:
+            for rest in world.without_other(conversation):
+                self.go(place, target, rest, steps)
+
+    def give_up(self, place: Place) -> None:
+        """What lies behind is not looked at."""
+        self.walker.dropped = True
+        self.ends.add(place)
+
+    # -- one method for each kind of node ------------------------------------------------------------------------------
+
+    def at_Pass(self, operation: Pass, place: Place) -> None:  # noqa: N802 - by the name of the operation
+        """All that is behind."""
+        for node in place.node.next:
+            self.go(place, node, place.world, self.note(place.node.tree, operation.note))
+
+    def at_Risk(self, operation: Risk, place: Place) -> None:  # noqa: N802, ARG002
+        """It goes well, or it raises."""
+        self.go(place, place.node.next[0], place.world)
+        self.raise_from(place)
+
+    def at_Unseen(self, operation: Unseen, place: Place) -> None:  # noqa: N802
+        """Said, and not gone past."""
+        tree = place.node.tree or self.method.node
+        self.walker.unseen(operation.why, self.method.module, tree, self.path(place))
+        self.ends.add(place)
+
+    def at_Bind(self, operation: Bind, place: Place) -> None:  # noqa: N802
+        """A name holds something else."""
+        known = self.knowledge.value(operation.value, place.world)
+        if operation.name in self.method.shared:
+            known = None
+        self.go(place, place.node.next[0], place.world.bind(RESULT, None).bind(operation.name, known))
+
+    def at_Test(self, operation: Test, place: Place) -> None:  # noqa: N802
+        """Both ways, or the only one if it is known; what was found out is remembered."""
+        answer = self.knowledge.truth(operation.condition, place.world)
+        condition = operation.condition
+        for outcome, node in zip((True, False), place.node.next, strict=True):
+            if answer is (not outcome):
+                continue
+            world = place.world
+            if answer is None and isinstance(condition, ast.Name) and condition.id in self.method.steady:
+                world = world.bind(condition.id, Known("truth", outcome))
+            told = "" if answer is not None else f"{'if' if outcome else 'unless'} this holds"
+            self.go(place, node, world, self.note(condition, told))
+
+    def at_Case(self, operation: Case, place: Place) -> None:  # noqa: N802
+        """The same for a pattern."""
+        known = self.knowledge.value(operation.subject, place.world)
+        yes, no = self.knowledge.fits(operation.pattern, known, place.world)
+        told = "" if known is not None else "if this fits"
+        for world in yes:
+            self.go(place, place.node.next[0], world, self.note(place.node.tree, told))
+        told = "" if known is not None else "if this does not fit"
+        for world in no:
+            self.go(place, place.node.next[1], world, self.note(place.node.tree, told))
+
+    def at_Rounds(self, operation: Rounds, place: Place) -> None:  # noqa: N802
+        """No round so far."""
+        self.go(place, place.node.next[0], place.world.bind(operation.key, Known("text", "0")))
+
+    def at_Round(self, operation: Round, place: Place) -> None:  # noqa: N802
+        """Another round, or none; where rounds are counted, as many as there are."""
+        tree = getattr(place.node.tree, "target", place.node.tree)
+        again, over = place.node.next
+        if operation.elements is None:
+            world = place.world if operation.name is None else place.world.bind(operation.name, None)
+            self.go(place, again, world, self.note(tree, "another round"))
+            self.go(place, over, place.world.bind(operation.key, None), self.note(tree, "no more rounds"))
+            self.raise_from(place)
+            return
+        counted = place.world.knows(operation.key)
+        number = int(counted.value) if counted is not None else 0
+        if number >= len(operation.elements):
+            self.go(place, over, place.world.bind(operation.key, None))
+            return
+        world = place.world.bind(operation.key, Known("text", str(number + 1)))
+        if operation.name is not None:
+            world = world.bind(operation.name, self.knowledge.value(operation.elements[number], world))
+        self.go(place, again, world)
+
+    def at_Leave(self, operation: Leave, place: Place) -> None:  # noqa: N802
+        """A way out."""
+        self.ends.add(place)
+        returned = place.world.knows("return") if operation.kind == "return" else None
+        path = self.path(place)
+        tree = self.left_by(ast.Return if operation.kind == "return" else ast.Raise, path)
+        exit_ = Exit(operation.kind, operation.raised, place.world.forget().bind("return", returned), tree)
+        if exit_ not in self.summary.exits:
+            self.summary.exits[exit_] = path
+            self.walker.grew()
+
+    def left_by(self, kind: type[ast.stmt], path: tuple[Step, ...]) -> ast.AST | None:
+        """The statement of this method by which it was left; a `finally` may stand behind it."""
+        node = self.method.node
+        for step in reversed(path):
+            is_here = step.module is self.method.module and isinstance(step.tree, kind)
+            if is_here and node.lineno <= step.tree.lineno <= (node.end_lineno or node.lineno):  # type: ignore[attr-defined]
+                return step.tree
+        return None
+
+    def at_Help(self, operation: Help, place: Place) -> None:  # noqa: N802
+        """Whatever the method can come back with."""
+        inner = self.entering(operation, place.world)
+        called = self.path(place) + self.note(operation.call, f"calls `{operation.method.name}`")
+        summary = self.walker.call(operation.method, inner, called)
+        length = len(called)
+        for exit_, steps in list(summary.exits.items()):
+            returned = exit_.world.knows("return")
+            world = exit_.world._replace(names=place.world.names).bind(RESULT, returned)
+            told = self.note(operation.call, f"calls `{operation.method.name}`") + steps[length:]
+            if exit_.kind == "return":
+                self.go(place, place.node.next[0], world, told)
+                continue
+            for target in place.node.throws.targets(exit_.raised or None):
+                if _only_for(target) != (PARTNER_CRASHED,) or exit_.raised == PARTNER_CRASHED:
+                    self.go(place, target, world, told)
+
+    def entering(self, operation: Help, world: World) -> World:
+        """The world in which a method begins: what is known of its arguments."""
+        method = operation.method
+        inner = world.forget()
+        parameters = method.parameters[1:] if method.self_name is not None else method.parameters
+        given: dict[str, ast.expr] = dict(zip([p.arg for p in parameters], operation.call.args, strict=False))
+        given |= {keyword.arg: keyword.value for keyword in operation.call.keywords if keyword.arg is not None}
+        for parameter in [*parameters, *method.node.args.kwonlyargs]:
+            inner = inner.bind(parameter.arg, self.knowledge.value(given.get(parameter.arg), world))
+        return inner
+
+    def at_Send(self, operation: Send, place: Place) -> None:  # noqa: N802
+        """A message is sent, if it is seen which and to whom."""
+        world = place.world
+        known = self.knowledge.value(operation.message, world)
+        if known is None or known.kind != "message":
+            shown = ast.unparse(operation.message)[:60] if operation.message is not None else "nothing"
+            why = f"which message `{shown}` is cannot be seen"
+            self.walker.unseen(why, self.method.module, operation.call, self.path(place))
+            self.ends.add(place)
+            return
+        label = str(known.value)
+        if isinstance(operation.message, ast.Call):
+            key = (self.method.module.source.name, self.method.module.span(operation.message).start)
+            self.walker.constructed.setdefault(key, (self.method.module, operation.message, label))
+        protocol = self.protocol(operation.protocol, operation.call, place)
+        if protocol == "":
+            return
+        if operation.is_reply:
+            outcome = conversing.reply(self.walker.scripts, world, label, protocol, handles=self.walker.handles)
+        else:
+            addressee = self.walker.targets.addressee(operation.target, self.knowledge, world)
+            if isinstance(addressee, str):
+                self.walker.unseen(addressee, self.method.module, operation.call, self.path(place))
+                self.ends.add(place)
+                return
+            outcome = conversing.send(self.walker.scripts, world, label, addressee, protocol)
+        self.spoken(outcome, place, operation)
+
+    def at_Receive(self, operation: Receive, place: Place) -> None:  # noqa: N802
+        """One of some messages is received."""
+        labels = labels_in(operation.types, self.method.scope, self.walker.program)
+        if labels is None:
+            shown = ast.unparse(operation.types)[:60] if operation.types is not None else "nothing"
+            why = f"which messages `{shown}` are cannot be seen"
+            self.walker.unseen(why, self.method.module, operation.call, self.path(place))
+            self.ends.add(place)
+            return
+        protocol = self.protocol(operation.protocol, operation.call, place)
+        if protocol != "":
+            outcome = conversing.receive(self.walker.scripts, place.world, labels, protocol)
+            self.spoken(outcome, place, operation)
+
+    def protocol(self, given: ast.expr | None, call: ast.Call, place: Place) -> str | None:
+        """The protocol that `protocol=` names; empty if that cannot be seen."""
+        if given is None:
+            return None
+        known = self.knowledge.value(given, place.world)
+        if known is None or known.kind != "text":
+            why = f"which protocol `{ast.unparse(given)[:60]}` is cannot be seen"
+            self.walker.unseen(why, self.method.module, call, self.path(place))
+            self.ends.add(place)
+            return ""
+        return str(known.value)
+
+    def spoken(self, outcome: conversing.Outcome, place: Place, operation: Operation) -> None:
+        """What comes after a message was sent or received."""
+        tree = place.node.tree or self.method.node
+        if outcome.misstep is not None:
+            self.walker.report(outcome.misstep, self.method.module, tree, self.path(place))
+            if not outcome.worlds:
+                self.give_up(place)
+                return
+        partners = self.speaks.setdefault(place, set())
+        for world in outcome.worlds:
+            if isinstance(operation, Receive):
+                told = world.knows(RESULT)
+                partners.add((world.last.part, world.sender) if world.last is not None else (0, ""))
+                text = f"receives `{told.value}`" if told is not None else ""
+                self.go(place, place.node.next[0], world, self.note(tree, text))
+            else:
+                self.go(place, place.node.next[0], world)
+        if outcome.partner is not None:
+            partners.add(outcome.partner)
+        self.raise_from(place)
+
+    # -- loops without a way out ---------------------------------------------------------------------------------------
+
+    def find_traps(self) -> None:
+        """The places from which no end can be reached, unless something fails."""
+        ends = [p for p in self.ends if not (isinstance(p.node.operation, Leave) and p.node.operation.kind == "fail")]
+        back: dict[Place, list[Place]] = {}
+        for place, nexts in self.after.items():
+            for target in nexts:
+                back.setdefault(target, []).append(place)
+        free = set(ends)
+        while ends:
+            for place in back.get(ends.pop(), ()):
+                if place not in free:
+                    free.add(place)
+                    ends.append(place)
+        trapped = [p for p in self.after if p not in free and p.node.operation != Leave("fail")]
+        loops = [p for p in trapped if isinstance(p.node.operation, Pass) and p.node.operation.loop]
+        if not loops:
+            return
+        loop = min(loops, key=lambda p: p.node.tree.lineno if isinstance(p.node.tree, ast.stmt) else 0)
+        partners = frozenset(partner for p in trapped for partner in self.speaks.get(p, ()))
+        worlds = frozenset(p.world.forget() for p in loops)
+        self.walker.traps.append(
+            Trap(self.method, loop.node.tree or self.method.node, worlds, partners, self.path(loop))
+        )
+
+
+def _only_for(node: Node) -> tuple[str, ...] | None:
+    """What an `except` takes, if the node is the beginning of one."""
+    return names_in(node.tree.type) if isinstance(node.tree, ast.ExceptHandler) else None
