@@ -58,7 +58,8 @@ def command(
     if path == STDIN:
         raise UsageError("the studio opens a file or a folder, not standard input")
     paths = () if path is None else tuple(find_contracts([path]))
-    files = Files(paths, DEFAULT_BOUNDS.limits, writable=write)
+    folder = path if path is not None and path.is_dir() else None
+    files = Files(paths, DEFAULT_BOUNDS.limits, folder, writable=write)
     screen = open_screen()
 
     with ExitStack() as stack:
