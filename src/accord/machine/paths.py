@@ -149,6 +149,13 @@ def _steps(place: _Place) -> Iterator[tuple[Symbol, _Place]]:
             raise TooManyConfigurationsError("too many to search through")
         options.append((symbol, standing.standings.at(configurations)))
     options += [(symbol, standing) for symbol in _named(rules) if _ignores(standing, symbol.label)]
+    # What anybody may make happen, a rule may want to be made by a person.
+    people = {pattern.label for node in rules for pattern in node.machine.patterns if pattern.gated}
+    options += [
+        (symbol._replace(gated=True), target)
+        for symbol, target in options
+        if symbol.label in people and symbol.direction == "?" and not symbol.gated
+    ]
     for symbol, target in options:
         after: RuleNodes | int = rules
         if rules:
