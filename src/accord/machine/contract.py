@@ -167,7 +167,7 @@ class Contract:
         names = [known for known in self.machines if known is not None]
         listed = ", ".join(f"`{known}`" for known in names)
         if name is None:
-            raise UsageError(f"the contract has several protocols; say which: protocol= one of {listed}")
+            raise UsageError(f"the contract has several protocols; say which: one of {listed}")
         meant = did_you_mean(name, names)
         hint = f"; did you mean `{meant}`?" if meant else f"; it declares {listed}" if names else ""
         raise UsageError(f"the contract declares no protocol `{name}`{hint}")
