@@ -198,7 +198,6 @@ def unlike(reference, mine, state, seen):
 
 def undone(mine, history, seen):
     """Going back event by event gives what there was, and so does a studio that has seen nothing of it."""
-    fresh = Asked()
     for count in range(len(mine.events), -1, -1):
         seen["undone"] += 1
         back = mine.ask("walk", **mine.session, events=mine.events[:count])
@@ -206,7 +205,7 @@ def undone(mine, history, seen):
             return f"undoing to {mine.events[:count]} gives something else"
         for line in ((), ("!b",), ("?c",)):  # and from there elsewhere, twice
             events = [*mine.events[:count], *line]
-            if mine.ask("walk", **mine.session, events=events) != fresh("walk", **mine.session, events=events):
+            if mine.ask("walk", **mine.session, events=events) != Asked()("walk", **mine.session, events=events):
                 return f"a fresh walk of {events} gives something else"
     return None
 

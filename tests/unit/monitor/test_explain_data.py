@@ -189,7 +189,7 @@ def test_the_way_names_a_person_where_a_rule_wants_one():
     """The protocol takes the step from anybody; without a person it would not help."""
     contract = 'protocol P = rec L.{?c.L, !p.L}\nrule "r" { before p require c by human }'
     assert "first wait for `?c by human`; then `!p` may follow" in refused(contract, ("!", "p"))
-    either = contract.replace("c by human", "any of { c by human, c }")
+    either = contract.replace("c by human", "any of [c by human, c]")
     assert "first wait for `?c`; then" in refused(either, ("!", "p"))
     forbidden = contract + '\nrule "s" { after c by human forbid p }'
     assert "To make it legal" not in refused(forbidden, ("!", "p"))
