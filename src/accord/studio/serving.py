@@ -50,7 +50,7 @@ def server_of(studio: Studio, bounds: Bounds, workers: Workers, token: str, port
     gate = Gate(token, frozenset({f"{HOST}:{port}", f"localhost:{port}"}))
     return uvicorn.Server(
         uvicorn.Config(
-            create_app(studio, gate, bounds, workers.answer),
+            create_app(studio, gate, bounds, workers.answer, workers.uploads),
             http=_Impatient,
             log_level="error",
             access_log=False,
