@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
+import tempfile
+import weakref
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 import anyio
 
@@ -50,7 +54,9 @@ class Asker:
     ) -> None:
         self.bounds = bounds
         self.studio = Studio(Files(tuple(paths), bounds.limits, writable=writable), store)
-        self.work = work or partial(reply, ANSWERS, Workshop(bounds))
+        self.uploads = Path(tempfile.mkdtemp(prefix="accord-asker-"))
+        weakref.finalize(self, shutil.rmtree, self.uploads, ignore_errors=True)
+        self.work = work or partial(reply, ANSWERS, Workshop(bounds, self.uploads))
 
     def request(self, method: str, path: str, body: bytes = b"", headers=GOOD) -> Answer:
         sent: list[dict] = []
@@ -71,7 +77,7 @@ class Asker:
         async def run():
             # A new application each time: what it waits on belongs to one event loop.
             gate = Gate(TOKEN, frozenset({HOST, "localhost:8722"}))
-            await create_app(self.studio, gate, self.bounds, self.work)(scope, receive, send)
+            await create_app(self.studio, gate, self.bounds, self.work, self.uploads)(scope, receive, send)
 
         anyio.run(run)
         start = sent[0]
@@ -80,6 +86,9 @@ class Asker:
 
     def post(self, name: str, /, **request) -> Answer:
         return self.request("POST", f"/api/{name}", json.dumps(request).encode())
+
+    def upload(self, content: bytes) -> Answer:
+        return self.request("POST", "/api/upload", content, {**GOOD, "content-type": "application/octet-stream"})
 
     def ask(self, name: str, /, **request):
         """The answer to a request that must succeed."""

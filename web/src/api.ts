@@ -118,6 +118,7 @@ export interface Described {
   messages: Message[];
   protocols: Protocol[];
   rules: { name: string; text: string }[];
+  digest?: string;
 }
 
 export type EventLine = Record<string, unknown>;
@@ -202,6 +203,12 @@ export interface Edge {
 }
 
 export interface Judged {
+  /** What is not in the result of an audit, told in sentences; nothing if the runs were judged here. */
+  lacks: string[];
+  /** Edges that no run has taken, where only that is known. */
+  never: { from: number; word: string; to: number }[];
+  /** Messages of some runs, by file and run. */
+  excerpts: Map<string, OneRun["messages"]>;
   runs: Run[];
   more: number;
   broken: { file: string; line: number | null; reason: string }[];
@@ -283,6 +290,8 @@ export interface About {
   files: { number: number; name: string }[];
   writable: boolean;
   store: boolean;
+  /** How large a file of recorded runs may be. */
+  upload_bytes: number;
   snippets: { kind: string; title: string }[];
 }
 
@@ -304,13 +313,13 @@ export function takeToken(parameters: URLSearchParams): void {
   if (token) localStorage.setItem(KEY, token);
 }
 
-export async function ask<T>(name: string, request: object = {}): Promise<T> {
+async function send(name: string, kind: string, body: BodyInit): Promise<unknown> {
   let response: Response;
   try {
     response = await fetch(`/api/${name}`, {
       method: "POST",
-      headers: { "Content-Type": "application/json", Authorization: `Bearer ${localStorage.getItem(KEY) ?? ""}` },
-      body: JSON.stringify(request),
+      headers: { "Content-Type": kind, Authorization: `Bearer ${localStorage.getItem(KEY) ?? ""}` },
+      body,
       credentials: "omit",
       cache: "no-store",
     });
@@ -319,5 +328,14 @@ export async function ask<T>(name: string, request: object = {}): Promise<T> {
   }
   const answer = (await response.json()) as { error?: string; text?: string };
   if (!response.ok) throw new Refusal(answer.error ?? "the studio refused the request", answer.text);
-  return answer as T;
+  return answer;
+}
+
+export async function ask<T>(name: string, request: object = {}): Promise<T> {
+  return (await send(name, "application/json", JSON.stringify(request))) as T;
+}
+
+/** Send a file, as it is read; the studio names it by its content. */
+export async function upload(file: Blob): Promise<string> {
+  return ((await send("upload", "application/octet-stream", file)) as { file: string }).file;
 }

@@ -18,6 +18,8 @@ export interface Marks {
   lit?: Set<string>;
   /** How often each edge was taken, by `from word to`. */
   heat?: Map<string, number>;
+  /** Edges that were never taken, by the same names. */
+  never?: Set<string>;
   /** States that a run went through. */
   path?: Set<number>;
   /** What can be taken hold of. */
@@ -73,7 +75,9 @@ export class Picture {
           const edge = part.data("edge") as GraphEdge;
           const here = marks.current?.includes(edge.from) ?? false;
           part.toggleClass("lit", here && edge.word !== undefined && (marks.lit?.has(edge.word) ?? false));
-          const taken = marks.heat?.get(`${edge.from} ${edge.word ?? edge.text} ${edge.to}`) ?? 0;
+          const name = `${edge.from} ${edge.word ?? edge.text} ${edge.to}`;
+          const taken = marks.heat?.get(name) ?? 0;
+          part.toggleClass("never", marks.never?.has(name) ?? false);
           part.data("heat", taken ? Math.max(0.15, taken / most) : 0);
           if (part.isNode()) part.data("label", taken ? `${edge.text} · ${taken}` : edge.text);
         });

@@ -70,6 +70,7 @@ export function looks(): StylesheetJson {
         "arrow-scale": 0.9,
       },
     },
+    { selector: "edge.never, node.never", style: { "line-style": "dashed", "border-style": "dashed", "border-color": colour("warn") } },
     { selector: "edge[kind = 'late']", style: { "line-style": "dotted" } },
     { selector: "edge[kind = 'part'], edge[kind = 'join']", style: { "line-style": "dashed" } },
     { selector: "edge.into", style: { "target-arrow-shape": "triangle" } },

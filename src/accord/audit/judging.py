@@ -19,7 +19,7 @@ from accord.machine.events import Event
 from accord.machine.extent import Extent
 from accord.monitor.quick import quick_step
 from accord.monitor.refusals import Refusal, belonging
-from accord.monitor.step import begin, step
+from accord.monitor.step import begin, step, tick
 from accord.monitor.verdicts import Violation
 from accord.sources.model import KINDS
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from accord.monitor.step import Situation
     from accord.sources.model import Broken, Kind, Message, Run
 
-__all__ = ["Judge", "StepJudge", "TableJudge", "count_place", "is_for_columns", "is_for_table"]
+__all__ = ["Judge", "StepJudge", "TableJudge", "count_place", "is_for_columns", "is_for_table", "standing_of"]
 
 
 def is_for_table(contract: Contract) -> bool:
@@ -294,7 +294,7 @@ class StepJudge(Judge):
                     situation = after
                     events += 1
                     continue
-            _count_edges(tally, _standing(situation, event), event, 1)
+            _count_edges(tally, standing_of(situation, event), event, 1)
             situation = after
             events += 1
         tally.calls += calls
@@ -320,8 +320,10 @@ def _unknown(situation: Situation, event: Event) -> Refused:
     return refused_by(Violation.of(unknown_call(situation, event), None))
 
 
-def _standing(situation: Situation, event: Event) -> Standing:
-    """Where the protocol stood, or the event's instance of it."""
+def standing_of(situation: Situation, event: Event) -> Standing:
+    """Where the protocol stood, or the event's instance of it, when the event came: time had passed until then."""
+    if situation.stage.stages.is_timed:
+        situation, _ = tick(situation, "refuse", None, event.at)
     stage, held = situation.stage, situation.holding
     if stage.stages.sliced is None or not isinstance(held, Extent):
         return stage.standing

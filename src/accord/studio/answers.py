@@ -66,11 +66,11 @@ def _messages(shop: Workshop, request: Trace) -> object:
 
 
 def _runs(shop: Workshop, request: Runs) -> object:
-    return several_runs(shop.compiled(request.text), request, shop.bounds)
+    return several_runs(shop.compiled(request.text), request, shop.bounds, shop.uploads)
 
 
 def _run(shop: Workshop, request: OneRun) -> object:
-    return one_run(shop.compiled(request.text), request, shop.bounds)
+    return one_run(shop.compiled(request.text), request, shop.bounds, shop.uploads)
 
 
 def _format(shop: Workshop, request: Text) -> object:

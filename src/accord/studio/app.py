@@ -22,9 +22,12 @@ from accord.studio.answering import encode, reply
 from accord.studio.answers import ANSWERS
 from accord.studio.gate import Gatekeeper
 from accord.studio.opened import OPENED
+from accord.studio.requests import RefusedError
+from accord.studio.uploads import receive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from starlette.requests import Request
     from starlette.types import ASGIApp
@@ -36,9 +39,13 @@ if TYPE_CHECKING:
 
 __all__ = ["create_app"]
 
+_UPLOADS_AT_ONCE = 2  # what is still on its way counts nowhere else
 
-def create_app(studio: Studio, gate: Gate, bounds: Bounds, work: Callable[[str, bytes], Reply]) -> ASGIApp:
-    """The application behind its gate; `work` answers what `ANSWERS` lists."""
+
+def create_app(
+    studio: Studio, gate: Gate, bounds: Bounds, work: Callable[[str, bytes], Reply], uploads: Path
+) -> ASGIApp:
+    """The application behind its gate; `work` answers what `ANSWERS` lists, about files in `uploads`."""
     here: Callable[[str, bytes], Reply] = partial(reply, OPENED, studio)
     desks = {
         **dict.fromkeys(ANSWERS, (work, anyio.Semaphore(bounds.at_once))),
@@ -47,13 +54,16 @@ def create_app(studio: Studio, gate: Gate, bounds: Bounds, work: Callable[[str, 
 
     async def answer(request: Request) -> Response:
         name = request.path_params["name"]
-        if name not in desks:
+        if name == "upload":
+            status, content = await _upload(request, uploads, bounds, coming)
+        elif name not in desks:
             status, content = _refusal(404, "the studio has no answer of this name")
         else:
             status, content = await _answer(request, name, bounds, *desks[name])
         return Response(content, status, media_type="application/json")
 
     page = _page()
+    coming = anyio.Semaphore(_UPLOADS_AT_ONCE)
 
     async def asset(request: Request) -> Response:
         found = page.get(request.url.path)
@@ -91,6 +101,21 @@ async def _answer(
         return await anyio.to_thread.run_sync(work, name, bytes(body))
     finally:
         free.release()
+
+
+async def _upload(request: Request, folder: Path, bounds: Bounds, free: anyio.Semaphore) -> Reply:
+    if request.headers.get("content-type") != "application/octet-stream":
+        return _refusal(415, "a file is sent as `application/octet-stream`")
+    try:
+        with anyio.fail_after(bounds.seconds):
+            async with free:
+                return 200, encode(await receive(folder, request.stream(), bounds))
+    except TimeoutError:
+        return _refusal(408, f"the file has not arrived within {bounds.seconds:g} seconds")
+    except RefusedError as error:
+        return _refusal(413, str(error))
+    except ClientDisconnect:
+        return _refusal(400, "the file has not arrived whole")  # to nobody
 
 
 def _refusal(status: int, reason: str) -> Reply:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accord import __version__
+from accord.studio.bounds import DEFAULT_BOUNDS
 from accord.studio.desk import Desk
 from accord.studio.requests import Decide, File, Key, Nothing, Save
 from accord.studio.snippets import KINDS
@@ -37,6 +38,7 @@ def _about(studio: Studio, _: Nothing) -> object:
         "files": studio.files.listed(),
         "writable": studio.files.writable,
         "store": studio.desk.is_open,
+        "upload_bytes": DEFAULT_BOUNDS.upload_bytes,
         "snippets": [{"kind": kind, "title": title} for kind, title in KINDS.items()],
     }
 

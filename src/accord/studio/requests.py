@@ -187,10 +187,10 @@ class Talk(_Request):
 
 
 class Recorded(_Request):
-    """A file of recorded runs: its name, and its bytes in base64."""
+    """A file of recorded runs: its name, and the digest that was given for its content."""
 
     name: str
-    content: str
+    file: str
 
 
 class Runs(_Request):

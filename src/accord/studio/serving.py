@@ -52,7 +52,7 @@ def server_of(studio: Studio, bounds: Bounds, workers: Workers, token: str, port
     return _Server(
         workers,
         uvicorn.Config(
-            create_app(studio, gate, bounds, workers.answer),
+            create_app(studio, gate, bounds, workers.answer, workers.uploads),
             http=_Impatient,
             log_level="error",
             access_log=False,

@@ -10,6 +10,7 @@ import resource
 import signal
 import struct
 import sys
+from pathlib import Path
 from typing import IO
 
 import msgspec
@@ -52,17 +53,17 @@ def main() -> int:
     begun = read_frame(asked)
     if begun is None:
         return 0
-    bounds = msgspec.json.decode(begun[1], type=Bounds)
+    bounds, uploads = msgspec.json.decode(begun[1], type=tuple[Bounds, str])
     resource.setrlimit(resource.RLIMIT_DATA, (bounds.memory_bytes, bounds.memory_bytes))
     try:
-        _work(asked, told, bounds)
+        _work(asked, told, bounds, Path(uploads))
     except MemoryError:
         return OUT_OF_MEMORY
     return 0
 
 
-def _work(asked: IO[bytes], told: IO[bytes], bounds: Bounds) -> None:
-    workshop = Workshop(bounds)
+def _work(asked: IO[bytes], told: IO[bytes], bounds: Bounds, uploads: Path) -> None:
+    workshop = Workshop(bounds, uploads)
     while (frame := read_frame(asked)) is not None:
         size, content = frame
         signal.setitimer(signal.ITIMER_REAL, bounds.seconds)

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import threading
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import msgspec
@@ -33,12 +34,14 @@ _PATIENCE = 5.0
 
 
 class Workers:
-    """Processes that answer; whoever has made them closes them."""
+    """Processes that answer, and the folder of files that they are asked about; whoever has made them closes them."""
 
     def __init__(self, bounds: Bounds) -> None:
         self._bounds = bounds
         self._lock = threading.Lock()
-        self._idle = [_Worker(bounds)]  # begun before anybody asks, because loading takes half a second
+        self._folder = tempfile.TemporaryDirectory(prefix="accord-studio-")
+        self.uploads = Path(self._folder.name)
+        self._idle = [_Worker(bounds, self.uploads)]  # begun before anybody asks, because loading takes half a second
         self._busy: set[_Worker] = set()
         self._closed = False
 
@@ -68,6 +71,7 @@ class Workers:
                 worker.kill()
         for worker in idle:  # those that are busy are buried by whoever waits for their answers
             worker.bury()
+        self._folder.cleanup()
 
     def _taken(self) -> _Worker:
         with self._lock:
@@ -77,7 +81,7 @@ class Workers:
                     break
                 worker.bury()
             else:
-                worker = _Worker(self._bounds)
+                worker = _Worker(self._bounds, self.uploads)
             self._busy.add(worker)
             return worker
 
@@ -95,13 +99,13 @@ class Workers:
 
 
 class _Worker:
-    def __init__(self, bounds: Bounds) -> None:
+    def __init__(self, bounds: Bounds, uploads: Path) -> None:
         # What it leaves behind when it is ended is here, and goes with it.
         self._folder = tempfile.TemporaryDirectory(prefix="accord-studio-")
         pipe = subprocess.PIPE
         environment = {**os.environ, "TMPDIR": self._folder.name}
         self._process = subprocess.Popen(_COMMAND, stdin=pipe, stdout=pipe, env=environment)  # noqa: S603 - our own module
-        self._tell(0, msgspec.json.encode(bounds))
+        self._tell(0, msgspec.json.encode((bounds, str(uploads))))
 
     @property
     def is_alive(self) -> bool:

@@ -14,6 +14,8 @@ from accord.studio.contracts import examine_text
 from accord.studio.walking import Memory
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from accord.machine.contract import Contract
     from accord.studio.bounds import Bounds
     from accord.studio.contracts import Examined
@@ -24,10 +26,11 @@ _REMEMBERED = 16
 
 
 class Workshop:
-    """The bounds that are kept, and what was looked at last."""
+    """The bounds that are kept, the folder of files that were sent, and what was looked at last."""
 
-    def __init__(self, bounds: Bounds) -> None:
+    def __init__(self, bounds: Bounds, uploads: Path) -> None:
         self.bounds = bounds
+        self.uploads = uploads
         self.examine = lru_cache(_REMEMBERED)(self._examine)
         self.memory = Memory()
 
