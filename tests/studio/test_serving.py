@@ -22,6 +22,8 @@ TOKEN = "a-token-for-tests"  # noqa: S105 - for tests
 class Here:
     """Works on requests in this process: what is tested here is the server."""
 
+    uploads = None
+
     @staticmethod
     def answer(name, body):
         return 200, json.dumps([name, len(body)]).encode()
