@@ -94,13 +94,13 @@ def test_as_many_as_are_asked_at_the_same_time_and_all_are_gone_in_the_end(worke
 def test_closing_ends_what_is_being_worked_on():
     workers = Workers(Bounds(seconds=100.0))
     answers = []
-    thread = threading.Thread(target=lambda: answers.append(ask(workers, "walk", ENDLESS)[0]))
+    thread = threading.Thread(target=lambda: answers.append(ask(workers, "walk", ENDLESS)))
     thread.start()
     while not workers._busy:
         pass
     workers.close()
     thread.join()
-    assert answers == [503]
+    assert answers == [(503, {"error": "the studio was ended"})]
 
 
 def test_nothing_is_left_in_the_folder_for_temporary_files(tmp_path, monkeypatch):

@@ -18,6 +18,7 @@ from accord.studio.workers import Workers
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
+    from types import FrameType
 
     from accord.studio.bounds import Bounds
     from accord.studio.opened import Studio
@@ -48,7 +49,8 @@ def serve(studio: Studio, bounds: Bounds, port: int | None, tell: Callable[[str]
 def server_of(studio: Studio, bounds: Bounds, workers: Workers, token: str, port: int) -> uvicorn.Server:
     """A server for what listens on that port."""
     gate = Gate(token, frozenset({f"{HOST}:{port}", f"localhost:{port}"}))
-    return uvicorn.Server(
+    return _Server(
+        workers,
         uvicorn.Config(
             create_app(studio, gate, bounds, workers.answer, workers.uploads),
             http=_Impatient,
@@ -61,8 +63,20 @@ def server_of(studio: Studio, bounds: Bounds, workers: Workers, token: str, port
             limit_concurrency=_CONNECTIONS,
             timeout_keep_alive=_IDLE_SECONDS,
             timeout_graceful_shutdown=_ENDING_SECONDS,
-        )
+        ),
     )
+
+
+class _Server(uvicorn.Server):
+    """What is being saved or decided when somebody ends it is finished; what is being looked at is not waited for."""
+
+    def __init__(self, workers: Workers, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._workers = workers
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._workers.close()
+        super().handle_exit(sig, frame)
 
 
 class _Impatient(H11Protocol):

@@ -43,6 +43,7 @@ class Workers:
         self.uploads = Path(self._folder.name)
         self._idle = [_Worker(bounds, self.uploads)]  # begun before anybody asks, because loading takes half a second
         self._busy: set[_Worker] = set()
+        self._closed = False
 
     def __enter__(self) -> Self:
         return self
@@ -64,6 +65,7 @@ class Workers:
     def close(self) -> None:
         """End all of them, whatever they are doing."""
         with self._lock:
+            self._closed = True
             idle, self._idle = self._idle, []
             for worker in (*idle, *self._busy):
                 worker.kill()
@@ -86,6 +88,8 @@ class Workers:
     def _lost(self, code: int) -> Reply:
         """Why a worker has ended instead of answering."""
         bounds = self._bounds
+        if self._closed:
+            return 503, encode({"error": "the studio was ended"})
         if code == -signal.SIGALRM:
             return 503, encode({"error": f"it takes longer than {bounds.seconds:g} seconds, so it was given up"})
         if code in {OUT_OF_MEMORY, -signal.SIGKILL}:

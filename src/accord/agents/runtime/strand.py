@@ -72,6 +72,7 @@ class Strand:
 
     async def turn(self, what: str) -> None:
         """Wait for one's turn, if there is a schedule; called by every verb."""
+        self.life.check_alive()
         task = asyncio.current_task()
         if task is not None and task not in self._tasks:  # one that the handler has started
             self._tasks.add(task)
@@ -214,8 +215,10 @@ class Strand:
                 label=label,
                 payload=payload,
                 cast=conversation.cast,
+                nth=conversation.sent[role] + 1,
                 opens=conversation.is_new,
             )
+            conversation.sent[role] += 1
             handled, conversation.unsettled = conversation.unsettled, []
             await life.unbroken(lambda: life.own_up(conversation, (), begins=True))
             await life.unbroken(life.save)
