@@ -313,8 +313,8 @@ _TABLE = (
     Code(
         "W051",
         "rule names a message that cannot happen",
-        "No protocol of the contract has a message of that name. What is required and cannot happen never holds, so what "
-        "it is required for is refused always; what is restricted and cannot happen is no restriction.",
+        "No protocol of the contract has a message of that name. What is required and cannot happen never holds, so "
+        "what it is required for is refused always; what is restricted and cannot happen is no restriction.",
         'protocol P = ?Approval.!Pay.end\nrule "r" { before Pay require Aproval }',
         'protocol P = ?Approval.!Pay.end\nrule "r" { before Pay require Approval }',
     ),
