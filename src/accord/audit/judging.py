@@ -14,6 +14,7 @@ from accord.audit.coverage import applied_rules, edges_taken
 from accord.audit.model import Breach, Refused, Verdict, refused_by
 from accord.audit.steps import Steps, Word, status_at_end, unknown_call
 from accord.audit.tally import MOST_BROKEN, Group, Tally, count, note
+from accord.errors import UsageError
 from accord.machine.events import Event
 from accord.machine.extent import Extent
 from accord.monitor.quick import quick_step
@@ -276,6 +277,8 @@ class StepJudge(Judge):
                     events += 1
                 continue
             at = message.at if message.at is not None else at
+            if message.at is None and situation.stage.stages.is_timed:
+                raise UsageError(f"the contract uses time, and when message {message.index} happened is not recorded")
             event = Event(
                 label.direction, label.label, None, message.payload, label.by if self.gated else None, message.at
             )

@@ -57,6 +57,13 @@ def test_a_run_that_ends_too_early_fails(audit, files):
     assert "ended too early" in found.stdout
 
 
+def test_what_a_contract_with_deadlines_lacks(audit, files):
+    (files / "p.accord").write_text("events { Pay when call pay }\nprotocol P = !Pay within 1h else end")
+    found = audit(files / "fine.json", contract="p.accord")
+    assert "the contract uses time, and when message" in found.stdout
+    assert "happened is not recorded" in found.stdout
+
+
 def test_where_nothing_was_judged_nothing_is_fine(audit, files):
     found = audit(files / "other.json")
     assert "no format is recognised" in found.stdout
