@@ -114,7 +114,7 @@ def test_a_run_that_cannot_be_judged_is_broken_and_told(audited, tmp_path):
     write_tau(tmp_path / "a.json", [chat("call a")])
     found = audited([tmp_path / "a.json"], "!a within 3s else (!b.end).end")
     assert found.tally.runs == 0
-    assert "the contract uses time" in found.tally.first_broken[0].reason
+    assert "the contract uses time, and message 0 was recorded without one" in found.tally.first_broken[0].reason
 
 
 # -- keeping results ---------------------------------------------------------------------------------------------------

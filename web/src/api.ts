@@ -19,6 +19,15 @@ export interface GraphNode {
   stop: "end" | "pause" | null;
   first: boolean;
   cut: number;
+  /** The places of the text that it is. */
+  places?: Place[];
+}
+
+/** Where something can be put in, and by which change. */
+export interface Place {
+  at: number;
+  change: "before" | "after";
+  text: string;
 }
 
 export interface GraphEdge {
@@ -27,6 +36,8 @@ export interface GraphEdge {
   kind: "send" | "receive" | "gate" | "late" | "part" | "join";
   text: string;
   word?: string;
+  /** The steps of the text that it stands for. */
+  steps?: number[];
 }
 
 export interface Graph {
@@ -56,6 +67,8 @@ export interface SequenceRow {
   from?: string;
   to?: string;
   text?: string;
+  /** The number of the message in the text. */
+  exchange?: number;
 }
 
 export interface Protocol {
@@ -70,10 +83,31 @@ export interface Protocol {
 
 export interface Step {
   number: number;
+  /** Which declaration it is in. */
+  protocol: number;
   word: string;
+  sign: "!" | "?";
+  label: string;
+  partner: string | null;
+  guards: string;
+  gated: boolean;
+  within: string;
+  otherwise: string;
+  branch: boolean;
   span: [number, number];
   line: number;
   column: number;
+}
+
+export interface Message {
+  number: number;
+  protocol: number;
+  sender: string;
+  receiver: string;
+  label: string;
+  fields: string;
+  span: [number, number];
+  line: number;
 }
 
 export interface Described {
@@ -81,6 +115,7 @@ export interface Described {
   findings: Finding[];
   labels: string[];
   steps: Step[];
+  messages: Message[];
   protocols: Protocol[];
   rules: { name: string; text: string }[];
 }

@@ -261,6 +261,7 @@ class StepJudge(Judge):
         """As a refusing monitor would."""
         situation = begin(self.contract, self.protocol)
         tally = self.tally
+        is_timed = situation.stage.stages.is_timed
         events = refused = calls = 0
         first: Breach | None = None
         message, at = None, None
@@ -277,8 +278,8 @@ class StepJudge(Judge):
                     events += 1
                 continue
             at = message.at if message.at is not None else at
-            if message.at is None and situation.stage.stages.is_timed:
-                raise UsageError(f"the contract uses time, and when message {message.index} happened is not recorded")
+            if is_timed and message.at is None:
+                raise UsageError(f"the contract uses time, and message {message.index} was recorded without one")
             event = Event(
                 label.direction, label.label, None, message.payload, label.by if self.gated else None, message.at
             )
@@ -300,6 +301,8 @@ class StepJudge(Judge):
         tally.messages += 0 if message is None else message.index + 1
         if first is not None:
             return self.verdict(run, first, "violating", events, refused)
+        if is_timed and at is None:
+            raise UsageError("the contract uses time, and nothing that it looks at was recorded with one")
         status, owed = status_at_end(situation, at)
         return self.verdict(run, None if owed is None else Breach(owed, None, events), status, events, 0)
 

@@ -67,7 +67,7 @@ _HELP_FOR_CHARACTER = {
     "”": 'use straight quotes: "…"',
     "'": 'quotes are double: "…"',
     "`": 'quotes are double: "…"',
-    "$": "a register is written by its name alone, `amount <= t`; a label with such characters in quotes",
+    "$": "labels with such characters are written in quotes, registers by their name alone: `amount <= t`",
     "&": "parts side by side are `(A | B)`, conditions of a rule are joined by `and`, clauses by `,`",
     "\uff01": "this is a full-width `!`; use the ordinary one",
     "\uff1f": "this is a full-width `?`; use the ordinary one",

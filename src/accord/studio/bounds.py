@@ -32,7 +32,9 @@ class Bounds:
     body_bytes: int = 8_000_000
     """Bytes of a request."""
     seconds: float = 10.0
-    """After so long a request is answered with a refusal; a walk stops by itself."""
+    """How long a request may take to arrive, to be taken up, and to be worked on, each."""
+    memory_bytes: int = 2_000_000_000
+    """Memory of a process that works on requests."""
     events: int = 20_000
     """Events of one walk."""
     shown_states: int = 80

@@ -203,7 +203,7 @@ def test_brackets_inside_the_mistake_do_not_make_another(text):
         ("!a(x == 1 and y == 2)", "a comma means *and*"),
         ("!a(x == 1 or y == 2)", "a branch for each"),
         ("?b(x as r).!a(x == r + 1)", "nothing is computed"),
-        ("!a(x == $r)", "a register is written by its name alone"),
+        ("!a(x == $r)", "registers by their name alone"),
         ('rule "r" { before A require B; before C require D }', "another sentence is another rule"),
         ("!a -> ?b", "`A -> B: Message` stands in `protocol Name { … }`"),
     ],

@@ -7,7 +7,8 @@ from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from accord.agents.runtime.letters import Delivery
+from accord.agents.runtime.estates import Left
+from accord.agents.runtime.letters import MOST_REMEMBERED, Delivery
 from accord.agents.runtime.transport import Transport
 from accord.errors import UsageError
 
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 
     from accord.agents.following import Part
     from accord.agents.runtime.activity import Pause
-    from accord.agents.runtime.letters import Begun, Letter
+    from accord.agents.runtime.estates import Will
+    from accord.agents.runtime.letters import Begun, Key, Letter
 
 __all__ = ["InProcess"]
 
@@ -29,7 +31,8 @@ class _Box:
     taken: dict[str, Delivery] = field(default_factory=dict)
     lanes: Counter[str] = field(default_factory=Counter)
     full: deque[tuple[str, Pause]] = field(default_factory=deque)
-    begun: dict[tuple[str, Part], Begun] = field(default_factory=dict)
+    begun: dict[Key, Begun] = field(default_factory=dict)
+    broken: deque[Key] = field(default_factory=lambda: deque(maxlen=MOST_REMEMBERED))
     is_open: bool = False
     arrival: asyncio.Future[None] | None = None
 
@@ -41,16 +44,16 @@ class InProcess(Transport):
         self._boxes: dict[str, _Box] = {}
         self._posted = 0
 
-    async def open(self, name: str, parts: Sequence[Part], capacity: int) -> list[Begun]:
+    async def open(self, name: str, wills: Sequence[Will], capacity: int) -> Left:
         """Begin a life."""
         box = self._boxes.setdefault(name, _Box(capacity))
         if box.is_open:
             raise UsageError(f"there is an agent `{name}` already")
-        box.is_open, box.capacity, box.parts = True, capacity, tuple(parts)
+        box.is_open, box.capacity, box.parts = True, capacity, tuple([will.part for will in wills])
         again = sorted(box.taken.values(), key=lambda delivery: int(delivery.number))
         box.waiting.extendleft(reversed(again))
         box.taken.clear()
-        return list(box.begun.values())
+        return Left(list(box.begun.values()), list(box.broken))
 
     async def find(self, part: Part) -> list[str]:
         """All agents that play a role."""
@@ -117,9 +120,12 @@ class InProcess(Transport):
         """Remember a conversation."""
         self._boxes[name].begun[begun.conversation, begun.part] = begun
 
-    async def end(self, name: str, begun: Begun, numbers: Sequence[str]) -> None:
+    async def end(self, name: str, begun: Begun, numbers: Sequence[str], *, broken: bool) -> None:
         """Forget a conversation."""
-        self._boxes[name].begun.pop((begun.conversation, begun.part), None)
+        key = (begun.conversation, begun.part)
+        self._boxes[name].begun.pop(key, None)
+        if broken:
+            self._boxes[name].broken.append(key)
         await self.settle(name, numbers)
 
     async def close(self, name: str) -> None:

@@ -1,0 +1,77 @@
+// What is taken away: the contract as a file, a link, code, or a picture.
+
+import { ask, Refusal, type About } from "./api";
+import { button, copy, download, fill, h, labelled, say, select } from "./dom";
+import type { Picture } from "./graph";
+import { pack } from "./link";
+import { listing } from "./markdown";
+import type { Problem } from "./menu";
+import { work } from "./state";
+
+export class Taking {
+  readonly element: HTMLElement;
+  private readonly output = h("div");
+
+  constructor(
+    about: About,
+    private readonly picture: () => Picture | null,
+    private readonly refuse: (problem: Problem | null) => void,
+  ) {
+    const kind = select(about.snippets.map((one): [string, string] => [one.kind, one.title]), "guard", () => undefined);
+    const save = about.writable && work.file !== null ? button("save the file", () => void this.save(), { class: "primary" }) : null;
+    this.element = h(
+      "details",
+      { class: "card" },
+      h("summary", {}, h("h2", { text: "Take it with you" })),
+      h(
+        "div",
+        { class: "row" },
+        save,
+        button("contract file", () => download(`${work.name}.accord`, work.text)),
+        button("link", () => void this.link()),
+        button("mermaid", () => void this.text("mermaid", {})),
+        button("SVG", () => this.image((picture) => picture.svg(), "svg", "image/svg+xml")),
+        button("PNG", () => this.image((picture) => picture.png(), "png", "image/png")),
+      ),
+      labelled("Python", kind),
+      button("show the code", () => void this.text("snippet", { kind: kind.value })),
+      this.output,
+    );
+  }
+
+  private image(make: (picture: Picture) => Blob | string | null, suffix: string, kind: string): void {
+    const picture = this.picture();
+    const made = picture ? make(picture) : null;
+    if (made) download(`${work.name}.${suffix}`, made, kind);
+    else this.refuse({ message: "there is no machine to be drawn; mermaid draws protocols between roles", text: "" });
+  }
+
+  private async text(name: string, more: object): Promise<void> {
+    try {
+      const { text } = await ask<{ text: string }>(name, { text: work.text, ...more });
+      fill(this.output, listing(text), button("copy", () => void copy(text, "the code")));
+      say("the code is shown below");
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      this.refuse(error);
+    }
+  }
+
+  private async link(): Promise<void> {
+    const packed = await pack({ text: work.text, name: work.name });
+    const address = `${location.origin}/#build&c=${packed}`;
+    fill(this.output, labelled("Link", h("input", { attributes: { type: "text", readonly: true, value: address } }), "it holds the whole contract, and opens it in any studio that runs here"), button("copy", () => void copy(address, "the link")));
+  }
+
+  private async save(): Promise<void> {
+    try {
+      await ask("save", { number: work.file, text: work.text, before: work.saved });
+      work.saved = work.text;
+      say("the file is saved");
+      this.refuse(null);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      this.refuse(error);
+    }
+  }
+}
