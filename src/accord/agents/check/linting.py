@@ -186,7 +186,10 @@ class _Judge:
             return found  # what it should follow is not known, and that was said
         effectful = effectful_methods(agent)
         for method in agent.methods.values():
-            found += [diagnostic(not_analysed(why), method.module, tree) for tree, why in escapes(method, effectful)]
+            found += [
+                diagnostic(not_analysed(why), method.module, tree)
+                for tree, why in escapes(method, effectful, self.program)
+            ]
         targets = Targets(agent, self.program, self.plays)
         studied = study(agent, self.scripts, self.program, targets, effectful)
         found += [
