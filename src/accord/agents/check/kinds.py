@@ -47,6 +47,11 @@ class MessageKinds:
             return True
         return False if self.labels.issuperset(labels) else None
 
+    def is_the_one(self, label: str, meaning: object) -> bool:
+        """Whether something is what the agent knows by a label, and no other class of the same name."""
+        known = self._node(label)
+        return not isinstance(meaning, Class) or known is None or known is meaning.node
+
     def _node(self, label: str) -> ast.ClassDef | None:
         meaning = self.program.look_up(label, self.scope)
         return meaning.node if isinstance(meaning, Class) else None

@@ -97,7 +97,9 @@ class Knowledge:
         if awaited or (isinstance(meaning, Outside) and not meaning.name.rsplit(".", 1)[-1][:1].isupper()):
             return None
         label = label_of(meaning) if isinstance(meaning, Class | Outside) else None
-        return None if label is None else Known("message", label)
+        if label is None or not self.kinds.is_the_one(label, meaning):
+            return None
+        return Known("message", label)
 
     def truth(self, condition: ast.expr, world: World) -> bool | None:
         """Whether a condition holds; `None` if it is not known."""

@@ -35,6 +35,15 @@ class Module:
         return Scope(self, self.tree.body)
 
     @cached_property
+    def calls(self) -> list[ast.Call]:
+        """Every call of something that has a name."""
+        return [
+            node
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute)
+        ]
+
+    @cached_property
     def rebound(self) -> frozenset[str]:
         """The names that functions bind at the top level, by `global`."""
         if "global" not in self.source.text:

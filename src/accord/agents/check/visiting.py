@@ -261,9 +261,7 @@ class Visit:
             self.ends.add(place)
             return
         label = str(known.value)
-        if isinstance(operation.message, ast.Call):
-            key = (self.method.module.source.name, self.method.module.span(operation.message).start)
-            self.walker.constructed.setdefault(key, (self.method.module, operation.message, label))
+        self.walker.spoken.add(label)
         protocol = self.protocol(operation.protocol, operation.call, place)
         if protocol == "":
             return

@@ -55,8 +55,8 @@ class Walker:
     dropped: bool = False
     """Whether some path was given up, so that what lies behind it was not seen."""
     reached: set[str] = field(default_factory=set)
-    constructed: dict[tuple[str, int], tuple[Module, ast.Call, str]] = field(default_factory=dict)
-    """Messages that are made where they are sent: file and place, call, label."""
+    spoken: set[str] = field(default_factory=set)
+    """The labels of the messages that are sent."""
     _graphs: dict[Method, Graph | None] = field(default_factory=dict)
     _summaries: dict[tuple[Method, World, bool], Summary] = field(default_factory=dict)
     _places: int = 0
