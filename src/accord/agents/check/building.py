@@ -73,15 +73,22 @@ class _Builder(Expressions):
         return self.expression(statement.value, then, around)
 
     def on_Assign(self, statement: ast.Assign, then: Node, around: Around) -> Node:  # noqa: N802
-        for target in reversed(statement.targets):
-            then = self.targets(target, statement.value, then, around)
-        return self.expression(statement.value, then, around)
+        return self.assign(statement.targets, statement.value, then, around)
+
+    def assign(self, targets: list[ast.expr], value: ast.expr, then: Node, around: Around) -> Node:
+        """What is bound to one of two things is followed both ways."""
+        if isinstance(value, ast.IfExp):
+            yes = self.assign(targets, value.body, then, around)
+            no = self.assign(targets, value.orelse, then, around)
+            return self.test(value.test, yes, no, around)
+        for target in reversed(targets):
+            then = self.targets(target, value, then, around)
+        return self.expression(value, then, around)
 
     def on_AnnAssign(self, statement: ast.AnnAssign, then: Node, around: Around) -> Node:  # noqa: N802
         if statement.value is None:
             return then
-        then = self.targets(statement.target, statement.value, then, around)
-        return self.expression(statement.value, then, around)
+        return self.assign([statement.target], statement.value, then, around)
 
     def on_AugAssign(self, statement: ast.AugAssign, then: Node, around: Around) -> Node:  # noqa: N802
         then = self.targets(statement.target, None, then, around)

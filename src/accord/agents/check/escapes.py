@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from accord.agents.check.methods import VERBS, Method
 from accord.agents.check.names import Outside
 from accord.agents.check.own_calls import is_super, own_call
+from accord.agents.check.telling import only_tells
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -125,6 +126,8 @@ def _of_self(
     elif isinstance(parent, ast.Compare):
         if not all(isinstance(operator, ast.Is | ast.IsNot) for operator in parent.ops):
             yield node, f"`{me}` is given away to whatever it is compared with"
+    elif isinstance(parent, ast.Call) and only_tells(parent, method.scope, program):
+        return
     elif not isinstance(parent, ast.Attribute | ast.FormattedValue):
         yield node, f"`{me}` is given away: what others do with it cannot be seen"
 

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from accord.agents.check.descent import dotted_name
 from accord.agents.check.exceptions import caught_by
+from accord.agents.check.methods import own_nodes
 from accord.agents.check.modules import Class, Function, Scope, Value
 from accord.agents.check.names import Outside
 from accord.agents.check.own_calls import own_call
-from accord.agents.check.returning import own_nodes
 
 if TYPE_CHECKING:
     from accord.agents.check.declarations import AgentClass
     from accord.agents.check.methods import Method
     from accord.agents.check.names import Program
 
-__all__ = ["Swallowed", "is_deadline", "swallowed_by"]
+__all__ = ["Swallowed", "is_deadline", "swallowed", "swallowed_by"]
 
 _DEADLINES = frozenset({"asyncio.timeout", "asyncio.timeout_at", "async_timeout.timeout", "asyncio.TaskGroup"})
 _SWALLOWING = frozenset(
@@ -61,20 +61,21 @@ def swallowed_by(manager: ast.expr, method: Method, agent: AgentClass, program: 
         return _by_function(Function(helper.module, helper.owner.scope, helper.node), program, 0)
     is_attribute = isinstance(manager, ast.Attribute) and isinstance(manager.value, ast.Name)
     if is_attribute and manager.value.id == method.self_name and manager.attr in agent.attributes:  # type: ignore[attr-defined] # it is one
-        return _swallowed(*agent.attributes[manager.attr], program, 0)  # type: ignore[attr-defined]
-    return _swallowed(manager, method.scope, program, 0)
+        return swallowed(*agent.attributes[manager.attr], program, 0)  # type: ignore[attr-defined]
+    return swallowed(manager, method.scope, program, 0)
 
 
-def _swallowed(manager: ast.expr, scope: Scope, program: Program, depth: int) -> Swallowed | None:
+def swallowed(manager: ast.expr, scope: Scope, program: Program, depth: int = 0) -> Swallowed | None:
+    """The same outside an agent, where nothing is its own."""
     if depth > _DEEPEST:
         return _ALL
     if isinstance(manager, ast.IfExp):
-        sides = [_swallowed(side, scope, program, depth + 1) for side in (manager.body, manager.orelse)]
+        sides = [swallowed(side, scope, program, depth + 1) for side in (manager.body, manager.orelse)]
         return _ALL if any(sides) else None
     if not isinstance(manager, ast.Call):
         meaning = program.resolve(manager, scope) if isinstance(manager, ast.Name | ast.Attribute) else None
         is_value = isinstance(meaning, Value)
-        return _swallowed(meaning.expression, meaning.scope, program, depth + 1) if is_value else None  # type: ignore[union-attr] # one
+        return swallowed(meaning.expression, meaning.scope, program, depth + 1) if is_value else None  # type: ignore[union-attr] # one
     made = program.resolve(manager.func, scope)
     if isinstance(made, Class):
         return _by_class(made, program, depth)
@@ -126,8 +127,8 @@ def _by_function(function: Function, program: Program, depth: int) -> Swallowed 
             else None
         )
     returned = [node.value for node in own_nodes(function.node) if isinstance(node, ast.Return)]
-    found = [_swallowed(value, scope, program, depth + 1) for value in returned if value is not None]
-    return next((swallowed for swallowed in found if swallowed is not None), None)
+    found = [swallowed(value, scope, program, depth + 1) for value in returned if value is not None]
+    return next((one for one in found if one is not None), None)
 
 
 def _catches_around_yield(node: ast.AST, scope: Scope, program: Program, depth: int) -> bool:
@@ -135,8 +136,8 @@ def _catches_around_yield(node: ast.AST, scope: Scope, program: Program, depth: 
         goes_on = [handler for handler in node.handlers if not isinstance(handler.body[-1], ast.Raise)]
         return bool(goes_on) and _yields(node.body)
     if isinstance(node, ast.With | ast.AsyncWith):
-        managers = [_swallowed(item.context_expr, scope, program, depth + 1) for item in node.items]
-        return any(swallowed is not None for swallowed in managers) and _yields(node.body)
+        managers = [swallowed(item.context_expr, scope, program, depth + 1) for item in node.items]
+        return any(found is not None for found in managers) and _yields(node.body)
     return False
 
 

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 from accord.agents.check.modules import Class, Scope
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from accord.agents.check.modules import Module
 
-__all__ = ["VERBS", "Method"]
+__all__ = ["VERBS", "Method", "own_nodes"]
 
 VERBS = frozenset({"send", "reply", "receive"})
 
@@ -74,3 +76,13 @@ class Method:
         if quiet & {"staticmethod", "classmethod"} or not self.parameters:
             return None
         return self.parameters[0].arg
+
+
+def own_nodes(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.AST]:
+    """What stands in a function, and not in those nested in it."""
+    todo: list[ast.AST] = list(function.body)
+    while todo:
+        node = todo.pop()
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            todo.extend(ast.iter_child_nodes(node))

@@ -1,7 +1,7 @@
 """Which message a function returns, where its text shows it.
 
-An annotation alone is not believed: it is what somebody meant. Every `return` must make a message of that class, and
-there must be no way past them.
+An annotation is not believed: it is what somebody meant. Every `return` must make a message of one class, and there
+must be no way past them.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from accord.agents.check.messages import annotation_of, label_of
+from accord.agents.check.managers import swallowed
+from accord.agents.check.messages import label_of
+from accord.agents.check.methods import own_nodes
 from accord.agents.check.modules import Class, Function, Scope, Value
 from accord.agents.check.names import Outside
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from accord.agents.check.methods import Method
     from accord.agents.check.names import Program
 
-__all__ = ["own_nodes", "returned_label"]
+__all__ = ["returned_label"]
 
 _DEEPEST = 8
 _HARMLESS = frozenset({"staticmethod", "classmethod", "override", "typing.override", "final"})
@@ -30,19 +30,18 @@ def returned_label(function: Function | Method, program: Program, *, awaited: bo
     node = function.node
     around = function.scope if isinstance(function, Function) else function.owner.scope
     scope = Scope(function.module, node.body, around, node.args)
-    read = annotation_of(node.returns)
-    if depth > _DEEPEST or not isinstance(read, ast.Name | ast.Attribute) or not ends(node.body):
+    if depth > _DEEPEST or not _ends(node.body, scope, program):
         return None
     if isinstance(node, ast.AsyncFunctionDef) is not awaited:
         return None
     if any(ast.unparse(decorator) not in _HARMLESS for decorator in node.decorator_list):
         return None
-    label = label_of(program.resolve(read, around))
     inside = list(own_nodes(node))
     returned = [found.value for found in inside if isinstance(found, ast.Return)]
-    if label is None or not returned or any(isinstance(found, ast.Yield | ast.YieldFrom) for found in inside):
+    if not returned or any(isinstance(found, ast.Yield | ast.YieldFrom) for found in inside):
         return None
-    return label if all(_made(value, scope, program, depth) == label for value in returned) else None
+    labels = {_made(value, scope, program, depth) for value in returned}
+    return labels.pop() if len(labels) == 1 else None
 
 
 def _made(value: ast.expr | None, scope: Scope, program: Program, depth: int) -> str | None:
@@ -62,31 +61,25 @@ def _made(value: ast.expr | None, scope: Scope, program: Program, depth: int) ->
     return label_of(meaning) if isinstance(meaning, Class | Outside) and called is value else None
 
 
-def ends(body: list[ast.stmt]) -> bool:
+def _ends(body: list[ast.stmt], scope: Scope, program: Program) -> bool:
     """Whether no way leads past the end of some statements: every one returns or raises before."""
     last = body[-1]
     if isinstance(last, ast.Return | ast.Raise):
         return True
+    inner: list[list[ast.stmt]] = []
+    is_certain = False
     if isinstance(last, ast.If):
-        return bool(last.orelse) and ends(last.body) and ends(last.orelse)
-    if isinstance(last, ast.Match):
+        is_certain, inner = bool(last.orelse), [last.body, last.orelse]
+    elif isinstance(last, ast.Match):
         rest = last.cases[-1]
-        takes_all = rest.guard is None and isinstance(rest.pattern, ast.MatchAs) and rest.pattern.pattern is None
-        return takes_all and all(ends(case.body) for case in last.cases)
-    if isinstance(last, ast.Try):
-        done = ends(last.orelse or last.body) and all(ends(handler.body) for handler in last.handlers)
-        return done or (bool(last.finalbody) and ends(last.finalbody))
-    if isinstance(last, ast.While):
-        forever = isinstance(last.test, ast.Constant) and bool(last.test.value)
-        return forever and not any(isinstance(node, ast.Break) for node in ast.walk(last))
-    return False
-
-
-def own_nodes(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.AST]:
-    """What stands in a function, and not in those nested in it."""
-    todo: list[ast.AST] = list(function.body)
-    while todo:
-        node = todo.pop()
-        yield node
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
-            todo.extend(ast.iter_child_nodes(node))
+        is_certain = rest.guard is None and isinstance(rest.pattern, ast.MatchAs) and rest.pattern.pattern is None
+        inner = [case.body for case in last.cases]
+    elif isinstance(last, ast.Try):
+        is_certain, inner = True, [last.orelse or last.body, *(handler.body for handler in last.handlers)]
+    elif isinstance(last, ast.With | ast.AsyncWith):
+        is_certain = all(swallowed(item.context_expr, scope, program) is None for item in last.items)
+        inner = [last.body]
+    elif isinstance(last, ast.While):
+        is_certain = isinstance(last.test, ast.Constant) and bool(last.test.value)
+        is_certain = is_certain and not any(isinstance(node, ast.Break) for node in ast.walk(last))
+    return is_certain and all(_ends(block, scope, program) for block in inner)
