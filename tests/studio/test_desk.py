@@ -97,7 +97,7 @@ def test_of_two_who_decide_at_the_same_time_one_is_told(opened):
         thread.join()
     first, second = sorted(answers.values(), key=lambda answer: answer.status)
     assert (first.status, second.status) == (200, 400)
-    assert "no such review any more" in second.json["error"] or "decided" in second.json["error"]
+    assert "no such review any more" in second.json["error"] or "cannot be changed" in second.json["error"]
     (told,) = Asker(paths=[path], store=store).ask("sessions")["reviews"] or [first.json]
     assert (told["by"], told["state"]) == (first.json["by"], first.json["state"])
 
