@@ -6,6 +6,7 @@ import json
 import socket
 import threading
 from contextlib import closing, contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -22,7 +23,7 @@ TOKEN = "a-token-for-tests"  # noqa: S105 - for tests
 class Here:
     """Works on requests in this process: what is tested here is the server."""
 
-    uploads = None
+    uploads = Path("/nonexistent")  # nothing is sent
 
     @staticmethod
     def answer(name, body):

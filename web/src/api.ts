@@ -292,7 +292,7 @@ export interface About {
   store: boolean;
   /** How large a file of recorded runs may be. */
   upload_bytes: number;
-  snippets: { kind: string; title: string }[];
+  snippets: { kind: string; title: string; roles: boolean }[];
 }
 
 /** The studio did not do what it was asked; `text` has findings, where there are any. */

@@ -29,6 +29,7 @@ class Builder {
   private readonly undoing = button("undo", () => this.back(), { attributes: { title: "Ctrl+Z" } });
   private readonly redoing = button("redo", () => this.forth(), { attributes: { title: "Ctrl+Shift+Z" } });
   private readonly changing: Changing;
+  private readonly taking: Taking;
   private described: Described | null = null;
   private everything = false;
   private timer = 0;
@@ -43,6 +44,7 @@ class Builder {
       () => work.palette.map((tool) => tool.name),
       (text, caret) => this.typed(text, caret),
     );
+    this.taking = new Taking(about, () => (this.picture.element.isConnected ? this.picture : null), (problem) => this.refuse(problem));
     this.changing = new Changing({
       described: () => this.described,
       change: (request, said) => this.change(request, said),
@@ -73,11 +75,10 @@ class Builder {
     const text = h("section", { class: "card text" }, h("h2", { text: "Text" }), this.editor.element, h("p", { class: "hint", text: "Ctrl+Space completes. Tab moves on unless completions are open." }));
     const picture = h("section", { class: "card machine" }, h("h2", { text: "Picture" }), this.pictures);
     const palette = new Palette((label, anchor) => this.putLast(label, anchor), () => void this.look(), (problem) => this.refuse(problem));
-    const taking = new Taking(this.about, () => (this.picture.element.isConnected ? this.picture : null), (problem) => this.refuse(problem));
     fill(
       this.main,
       head,
-      h("div", { class: "columns" }, h("div", { class: "left" }, text, this.findings), h("div", { class: "middle" }, this.trouble, picture), h("div", { class: "right" }, palette.element, taking.element)),
+      h("div", { class: "columns" }, h("div", { class: "left" }, text, this.findings), h("div", { class: "middle" }, this.trouble, picture), h("div", { class: "right" }, palette.element, this.taking.element)),
       this.words,
     );
     this.main.addEventListener("keydown", (event) => this.key(event));
@@ -208,6 +209,7 @@ class Builder {
 
   private draw(described: Described): void {
     const shown = described.protocols.find((one) => one.name === work.protocol) ?? described.protocols[0];
+    this.taking.fit(shown ?? null);
     const parts: HTMLElement[] = [h("p", { class: "hint old", text: "This is the last text that could be read; mend the findings first." })];
     if (described.protocols.length > 1) {
       const options = described.protocols.map((one): [string, string] => [one.name ?? "", one.name ?? "protocol"]);

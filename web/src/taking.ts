@@ -1,6 +1,6 @@
 // What is taken away: the contract as a file, a link, code, or a picture.
 
-import { ask, Refusal, type About } from "./api";
+import { ask, Refusal, type About, type Protocol } from "./api";
 import { button, copy, download, fill, h, labelled, say, select } from "./dom";
 import type { Picture } from "./graph";
 import { pack } from "./link";
@@ -11,13 +11,16 @@ import { work } from "./state";
 export class Taking {
   readonly element: HTMLElement;
   private readonly output = h("div");
+  private readonly kind = select([], "", () => this.choose());
+  private readonly role = h("select");
+  private readonly whose = labelled("Role", this.role);
+  private between: Protocol | null = null;
 
   constructor(
-    about: About,
+    private readonly about: About,
     private readonly picture: () => Picture | null,
     private readonly refuse: (problem: Problem | null) => void,
   ) {
-    const kind = select(about.snippets.map((one): [string, string] => [one.kind, one.title]), "guard", () => undefined);
     const save = about.writable && work.file !== null ? button("save the file", () => void this.save(), { class: "primary" }) : null;
     this.element = h(
       "details",
@@ -33,10 +36,26 @@ export class Taking {
         button("SVG", () => this.image((picture) => picture.svg(), "svg", "image/svg+xml")),
         button("PNG", () => this.image((picture) => picture.png(), "png", "image/png")),
       ),
-      labelled("Python", kind),
-      button("show the code", () => void this.text("snippet", { kind: kind.value })),
+      labelled("Python", this.kind),
+      this.whose,
+      button("show the code", () => void this.text("snippet", { kind: this.kind.value, ...(this.between ? { protocol: this.between.name, role: this.role.value } : {}) })),
       this.output,
     );
+  }
+
+  /** Offer the code that fits what is built: for one agent, or for roles. */
+  fit(protocol: Protocol | null): void {
+    const chosen = this.kind.value;
+    this.between = protocol?.kind === "roles" ? protocol : null;
+    const fitting = this.about.snippets.filter((one) => one.roles === Boolean(this.between));
+    fill(this.kind, ...fitting.map((one) => h("option", { text: one.title, attributes: { value: one.kind } })));
+    this.kind.value = fitting.some((one) => one.kind === chosen) ? chosen : this.between ? "session" : "guard";
+    fill(this.role, ...(this.between?.roles ?? []).map((role) => h("option", { text: role, attributes: { value: role } })));
+    this.choose();
+  }
+
+  private choose(): void {
+    this.whose.hidden = this.kind.value !== "role";
   }
 
   private image(make: (picture: Picture) => Blob | string | null, suffix: string, kind: string): void {

@@ -19,6 +19,7 @@ from accord.machine.tables import Symbol
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from accord.language.tree import Direction
     from accord.machine.clocks import Time
     from accord.machine.configurations import Configuration
     from accord.machine.rule_forms import Outcome
@@ -178,11 +179,16 @@ def _waits(place: _Place) -> Iterator[tuple[Wait, _Place]]:
 
 
 def _named(rules: RuleNodes) -> list[Symbol]:
-    """What the rules name, as events: all there is to try where no protocol says what can happen."""
+    """What the rules name, as events: all there is to try where no protocol says what can happen.
+
+    A bare label is tried as one that arrives, or that is sent, where what arrives would be the result of a call.
+    """
     symbols: dict[Symbol, None] = {}
     for node in rules:
         for pattern in node.machine.patterns:
-            symbols[Symbol(pattern.direction or "?", pattern.label, None, pattern.guards, pattern.gated)] = None
+            arrives = node.machine.applies(node.state.called, pattern, "?")
+            direction: Direction = "?" if arrives or pattern.gated else "!"
+            symbols[Symbol(direction, pattern.label, None, pattern.guards, pattern.gated)] = None
     return list(symbols)
 
 

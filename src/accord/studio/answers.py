@@ -94,7 +94,7 @@ def _tools(_: Workshop, request: Tools) -> object:
 
 
 def _snippet(shop: Workshop, request: Snippet) -> object:
-    return {"text": snippet(shop.compiled(request.text), request.kind)}
+    return {"text": snippet(shop.compiled(request.text), request)}
 
 
 ANSWERS: Table[Workshop] = {

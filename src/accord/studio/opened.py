@@ -11,6 +11,7 @@ from accord import __version__
 from accord.studio.bounds import DEFAULT_BOUNDS
 from accord.studio.desk import Desk
 from accord.studio.requests import Decide, File, Key, Nothing, Save
+from accord.studio.role_snippets import ROLE_KINDS
 from accord.studio.snippets import KINDS
 from accord.templates import templates
 
@@ -39,7 +40,8 @@ def _about(studio: Studio, _: Nothing) -> object:
         "writable": studio.files.writable,
         "store": studio.desk.is_open,
         "upload_bytes": DEFAULT_BOUNDS.upload_bytes,
-        "snippets": [{"kind": kind, "title": title} for kind, title in KINDS.items()],
+        "snippets": [{"kind": kind, "title": title, "roles": False} for kind, title in KINDS.items()]
+        + [{"kind": kind, "title": title, "roles": True} for kind, title in ROLE_KINDS.items()],
     }
 
 

@@ -232,6 +232,9 @@ class Snippet(_Request):
 
     text: str
     kind: str
+    protocol: str | None = None
+    """Which of several between roles."""
+    role: str | None = None
 
 
 _T = TypeVar("_T")

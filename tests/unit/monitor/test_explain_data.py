@@ -99,7 +99,9 @@ def test_a_rule_says_what_it_has_seen(rule, events, says):
     [
         ('rule "r" { before Pay require Approval by human }', "!Pay", "wait for `?Approval by human`"),
         ('rule "r" { before Pay require !Check and ?Check }', "!Pay", "send `!Check`, then wait for `?Check`"),
-        ('rule "r" { before Pay require A(x > 1) }', "!Pay", "wait for `?A(x > 1)`"),
+        ('rule "r" { before Pay require A(x > 1) }', "!Pay", "let `A(x > 1)` happen"),
+        # One that has been called before, so that its result does not count.
+        ('rule "r" { before each Pay require Look }', "!Look !Pay !Pay", "let `Look` happen"),
     ],
 )
 def test_the_way_out_of_a_rule(contract, events, way):
