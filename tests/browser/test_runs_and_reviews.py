@@ -165,6 +165,18 @@ def test_a_review_is_decided_with_a_reason(page, served, asked):
     assert "it was ordered" in page.locator(".entries li").last.inner_text()
 
 
+def test_ledgers_in_files_are_verified_and_shown(page):
+    page.get_by_role("link", name="Reviews").click()
+    page.locator("tr", has_text="payment.ledger").locator(".badge", has_text="whole").wait_for()
+    row = page.locator("tr", has_text="tampered.ledger")
+    expect(row.locator(".badge")).to_have_text("bad")
+    row.locator("button").click()
+    expect(page.locator(".verdict.violation")).to_contain_text("it is bad: entry")
+    page.locator("text=what stands behind it proves nothing").wait_for()
+    page.locator("table button", has_text="payment.ledger").first.click()
+    expect(page.locator(".verdict.ok")).to_contain_text("it is whole")
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_nothing_serious_is_inaccessible(bench, asked, axe, theme):
     bench.get_by_label("Theme").select_option(theme)

@@ -34,6 +34,7 @@ class Bench {
   private readonly one = h("section", { class: "card one" });
   private readonly machine = h("section", { class: "card machine" });
   private readonly picture = new Picture();
+  private readonly asked = ask<Described>("contract", { text: work.text });
   private described: Described | null = null;
   private status = "";
   private key = "";
@@ -61,7 +62,7 @@ class Bench {
       event.preventDefault();
       void this.open([...(event.dataTransfer?.files ?? [])]);
     };
-    this.described = await ask<Described>("contract", { text: work.text });
+    this.described = await this.asked;
     if (!this.described.ok) {
       this.complain(new Refusal("the contract has errors; it is mended on the page Build"));
       return;
@@ -82,7 +83,7 @@ class Bench {
     if (!chosen.length) return;
     try {
       const [first] = chosen;
-      const audit = chosen.length === 1 && first!.name.endsWith(".json") ? auditIn(await first!.text(), this.described?.digest) : null;
+      const audit = chosen.length === 1 && first!.name.endsWith(".json") ? auditIn(await first!.text(), (await this.asked).digest) : null;
       if (audit) {
         [files, result] = [[], audit];
         fill(this.trouble);
