@@ -116,6 +116,8 @@ async def _upload(request: Request, folder: Path, bounds: Bounds, free: anyio.Se
         return _refusal(413, str(error))
     except ClientDisconnect:
         return _refusal(400, "the file has not arrived whole")  # to nobody
+    except OSError as error:
+        return _refusal(507, f"the file cannot be kept: {error.strerror or error}")
 
 
 def _refusal(status: int, reason: str) -> Reply:

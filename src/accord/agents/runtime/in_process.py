@@ -23,6 +23,15 @@ if TYPE_CHECKING:
 __all__ = ["InProcess"]
 
 
+@dataclass(eq=False)
+class _Place:
+    """Somebody who waits for room in a lane."""
+
+    lane: str
+    pause: Pause
+    let_in: bool = False
+
+
 @dataclass
 class _Box:
     capacity: int
@@ -30,7 +39,7 @@ class _Box:
     waiting: deque[Delivery] = field(default_factory=deque)
     taken: dict[str, Delivery] = field(default_factory=dict)
     lanes: Counter[str] = field(default_factory=Counter)
-    full: deque[tuple[str, Pause]] = field(default_factory=deque)
+    full: deque[_Place] = field(default_factory=deque)
     begun: dict[Key, Begun] = field(default_factory=dict)
     broken: deque[Key] = field(default_factory=lambda: deque(maxlen=MOST_REMEMBERED))
     is_open: bool = False
@@ -71,14 +80,14 @@ class InProcess(Transport):
         # Who has waited goes first: else somebody might wait forever.
         must_wait = not letter.gone and (box.lanes[letter.lane] >= box.capacity or self._queues(box, letter.lane))
         while must_wait:
-            place = (letter.lane, pause)
+            place = _Place(letter.lane, pause)
             box.full.append(place)
             try:
                 await pause.wait()
             finally:
                 if place in box.full:
                     box.full.remove(place)
-            must_wait = box.lanes[letter.lane] >= box.capacity
+            must_wait = box.lanes[letter.lane] >= box.capacity and not place.let_in
         self._posted += 1
         box.lanes[letter.lane] += 1
         box.waiting.append(Delivery(str(self._posted), letter))
@@ -87,7 +96,7 @@ class InProcess(Transport):
 
     @staticmethod
     def _queues(box: _Box, lane: str) -> bool:
-        return any(waiting == lane for waiting, _ in box.full)
+        return any(place.lane == lane for place in box.full)
 
     async def take(self, name: str) -> Delivery:
         """The next letter."""
@@ -111,9 +120,9 @@ class InProcess(Transport):
             if not box.lanes[lane]:
                 del box.lanes[lane]
             for place in box.full:
-                if place[0] == lane:
+                if place.lane == lane:
                     box.full.remove(place)
-                    place[1].wake()
+                    place.pause.wake()
                     break
 
     async def begin(self, name: str, begun: Begun) -> None:
@@ -131,6 +140,16 @@ class InProcess(Transport):
     async def close(self, name: str) -> None:
         """The agent stops."""
         self._boxes[name].is_open = False
+
+    def relieve(self) -> bool:
+        """Let in one that waits for room, in the mailbox where the fewest letters are."""
+        full = [box for box in self._boxes.values() if box.full]
+        if not full:
+            return False
+        place = min(full, key=lambda box: sum(box.lanes.values())).full.popleft()
+        place.let_in = True
+        place.pause.wake()
+        return True
 
     @property
     def untaken(self) -> int:

@@ -255,8 +255,14 @@ class Life:
 
     # -- what strands need ---------------------------------------------------------------------------------------------
 
-    def check_alive(self) -> None:
-        """`StoreError` if others may take this agent for dead, or it runs elsewhere by now."""
+    async def check_alive(self) -> None:
+        """`StoreError` if others may take this agent for dead, or it runs elsewhere by now.
+
+        A handler that was cancelled, because its life is over, and goes on all the same is cancelled again here.
+        """
+        if self._stopping:
+            await asyncio.sleep(0)  # it may try for ever, but others have their turn
+            raise asyncio.CancelledError
         loss = self.hub.transport.loss(self.name)
         if loss is not None:
             raise loss

@@ -30,7 +30,8 @@ end
 """
 
 # KEYS: the receiver's box, lanes and life, the sender's life, beats.
-# ARGV: the sender's token, lane, gone, the letter, the room there is in the mailbox of one that was never here, name.
+# ARGV: the sender's token, lane, why it need not wait for room (or ''), the letter, the room in a mailbox that was never
+# opened, name.
 POST: Final = (
     _STANDING
     + """
@@ -40,8 +41,12 @@ if sender ~= 1 then
 end
 local receiver = redis.call('HMGET', KEYS[3], 'capacity', 'gone')
 local dead = receiver[2] == '1'
-if ARGV[3] == '' and tonumber(redis.call('HGET', KEYS[2], ARGV[2]) or '0') >= tonumber(receiver[1] or ARGV[5]) then
-    return dead and -3 or 0
+local full = tonumber(redis.call('HGET', KEYS[2], ARGV[2]) or '0') >= tonumber(receiver[1] or ARGV[5])
+if full and dead and (ARGV[3] == '' or ARGV[3] == 'late') then
+    return -3
+end
+if full and ARGV[3] == '' then
+    return 0
 end
 redis.call('XADD', KEYS[1], '*', 'letter', ARGV[4], 'lane', ARGV[2])
 redis.call('HINCRBY', KEYS[2], ARGV[2], 1)

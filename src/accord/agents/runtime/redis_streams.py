@@ -23,6 +23,7 @@ import secrets
 import time
 from collections import deque
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 from urllib.parse import quote
@@ -70,9 +71,10 @@ class RedisStreams(Transport):
     """Mailboxes in the Redis that `url` names, under keys that begin with `prefix`.
 
     A process that is not heard of for `lease` seconds is given up for dead: its partners are told, and it can send
-    nothing any more. `patience` is how many seconds to wait for somebody to play a role that nobody plays yet, and for
-    a Redis that is not there when an agent starts. It is an asynchronous context manager, and closes its connections
-    when the block ends.
+    nothing any more. `patience` is how many seconds to wait for somebody to play a role that nobody plays yet, for room
+    in a mailbox before it is filled beyond its bound, and for a Redis that is not there when an agent starts.
+
+    It is an asynchronous context manager, and closes its connections when the block ends.
     """
 
     def __init__(self, url: str, *, prefix: str = "accord", patience: float = 10, lease: float = 10) -> None:
@@ -163,9 +165,10 @@ class RedisStreams(Transport):
         keys = [self._key("beats"), *(self._key(name, "life") for name in names)]
         tokens = [part for name in names for part in (name, self._boxes[name].token)]
         now = time.monotonic()
+        arguments = [next(self._beats), *tokens]
         try:
-            standing, flat = await self._beat_script(keys=keys, args=[next(self._beats), *tokens])
-        except (self._error, OSError):
+            standing, flat = await self._ask(lambda: self._beat_script(keys=keys, args=arguments), 0)
+        except StoreError:
             self._watch.forget()
             return
         for name, token, answer in zip(names, tokens[1::2], standing, strict=True):
@@ -181,6 +184,9 @@ class RedisStreams(Transport):
         """The estate of one that is dead; `None` if it is not, or if somebody else deals with it."""
         token, life = secrets.token_hex(8), self._key(name, "life")
 
+        async def take_over() -> int:
+            return await self._inherit_script(keys=[self._key("beats"), life], args=[name, beat, token])  # type: ignore[no-any-return] # a number
+
         async def read() -> list[Any]:
             async with self._client.pipeline(transaction=True) as pipe:
                 pipe.hget(life, "wills")
@@ -190,16 +196,13 @@ class RedisStreams(Transport):
                 return await pipe.execute()  # type: ignore[no-any-return] # a list of answers
 
         try:
-            if not await self._inherit_script(keys=[self._key("beats"), life], args=[name, beat, token]):
+            if not await self._ask(take_over, 0):
                 return None
-            wills, begun, broken, entries = await read()
-        except (self._error, OSError):
-            return None  # it will be silent again, whoever holds it now
-        letters = [_delivery(number, fields) for number, fields in entries]
-        try:
+            wills, begun, broken, entries = await self._ask(read, 0)
             known, left = [] if wills is None else _decode(wills, list[Will]), _left(begun, broken)
         except StoreError:
-            return None  # what nobody can read is left for whoever wrote it
+            return None  # it is inherited again after another lease: by then Redis may be back, or who can read it
+        letters = [_delivery(number, fields) for number, fields in entries]
         last = entries[-1][0].decode() if entries else "0-0"
         self._boxes[name] = _Box(token, inherited=True, last=last)
         return Estate(name, known, left, [delivery for delivery in letters if delivery is not None])
@@ -249,10 +252,12 @@ class RedisStreams(Transport):
         keys = [self._key(name, what) for what in ("box", "lanes", "life")]
         keys += [self._key(sender, "life"), self._key("beats")]
         data = msgspec.json.encode(letter)
-        arguments = [self._token(sender), letter.lane, letter.gone, data, _DEFAULT_CAPACITY, name]
-        wait = _SHORTEST
+        until, wait = time.monotonic() + self._patience, _SHORTEST
         while True:
-            answer = await self._ask(lambda: self._post_script(keys=keys, args=arguments))
+            # Two that wait for room in each other's mailboxes would wait for ever, so the bound gives way in the end.
+            unbounded = letter.gone or (time.monotonic() >= until and "late")
+            arguments = [self._token(sender), letter.lane, unbounded or "", data, _DEFAULT_CAPACITY, name]
+            answer = await self._ask(partial(self._post_script, keys=keys, args=arguments))
             if answer == scripts.OK:
                 return
             if answer == scripts.ORPHANED:
@@ -325,14 +330,23 @@ class RedisStreams(Transport):
         """Ask Redis, and ask again while it is away."""
         until = time.monotonic() + (self._lease if patience is None else patience)
         pause = _SHORTEST
+        task = asyncio.current_task()
+        cancelled = 0 if task is None else task.cancelling()
         while True:
+            failure = None
             try:
-                return await request()
+                answer = await request()
             except self._away as error:
-                if time.monotonic() >= until:
-                    raise StoreError(f"Redis did not do it ({type(error).__name__})") from error
+                failure = error
             except self._error as error:
                 raise StoreError(f"Redis did not do it ({type(error).__name__})") from error
+            # The driver waits with timeouts of its own, in which a cancellation that comes at the same time is lost.
+            if task is not None and task.cancelling() > cancelled:
+                raise asyncio.CancelledError
+            if failure is None:
+                return answer
+            if time.monotonic() >= until:
+                raise StoreError(f"Redis did not do it ({type(failure).__name__})") from failure
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LONGEST)
 

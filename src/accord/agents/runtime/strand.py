@@ -72,7 +72,7 @@ class Strand:
 
     async def turn(self, what: str) -> None:
         """Wait for one's turn, if there is a schedule; called by every verb."""
-        self.life.check_alive()
+        await self.life.check_alive()
         task = asyncio.current_task()
         if task is not None and task not in self._tasks:  # one that the handler has started
             self._tasks.add(task)
@@ -123,6 +123,7 @@ class Strand:
         wanted = {label_of(message_class): message_class for message_class in classes}
         for message_class in classes:
             self.life.check_class(message_class)
+        await self.life.check_alive()
         await self._tidy()
         pause = Pause(self.presence)
         self._pauses.add(pause)

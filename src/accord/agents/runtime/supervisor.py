@@ -193,22 +193,37 @@ class Supervisor:
             raise self._failure from self._failure.__cause__
 
     async def _shut_down(self) -> None:
+        """Stop everything. Whoever is in a hurry, and cancels this too, waits all the same: nothing is left behind."""
+        work = asyncio.get_running_loop().create_task(self._end_everything())
+        cancelled = None
+        while not work.done():
+            try:
+                await asyncio.wait([work])
+            except asyncio.CancelledError as error:
+                cancelled = error
+        work.result()
+        if cancelled is not None:
+            raise cancelled
+
+    async def _end_everything(self) -> None:
         if self._watching is not None:
             self._watching.cancel()
             await asyncio.wait([self._watching])
-        lives = [child.life for child in self._children.values() if child.life is not None]
-        for life in lives:
-            await life.stop()
-        for life in lives:
+        try:
+            lives = [child.life for child in self._children.values() if child.life is not None]
+            for life in lives:
+                await life.stop()
             # Who cannot be told now is told when this process has been silent for long enough.
             with suppress(StoreError):
-                await life.say_farewell(but=self._children)
-        await self._stop(list(self._children.values()))
-        last = {task for task in (self._keeping, *self._estates) if task is not None}
-        for task in last:
-            task.cancel()
-        if last:
-            await asyncio.wait(last)
+                for life in lives:
+                    await life.say_farewell(but=self._children)
+        finally:
+            await self._stop(list(self._children.values()))
+            last = {task for task in (self._keeping, *self._estates) if task is not None}
+            for task in last:
+                task.cancel()
+            if last:
+                await asyncio.wait(last)
 
     # -- crashes -------------------------------------------------------------------------------------------------------
 

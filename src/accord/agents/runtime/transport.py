@@ -92,6 +92,14 @@ class Transport(ABC):
         """Why the mailbox of that name, open here, may belong to somebody else by now; `None` if it does not."""
         return None
 
+    def relieve(self) -> bool:
+        """Everybody here waits. If somebody waits for room, let one letter in all the same; whether there was one.
+
+        Two roles may each send more than the other has room for before either receives. The protocol allows that, so
+        the bound has to give way: where everything stands still, and by one letter only.
+        """
+        return False
+
     @property
     def untaken(self) -> int:
         """Letters in mailboxes of this process that wait to be taken by a life that is there to take them."""
