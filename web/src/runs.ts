@@ -20,6 +20,7 @@ const MEGABYTE = 1_000_000;
 
 /** What was opened last, so that coming back to the page finds it. */
 let files: Opened[] = [];
+let audited: string | null = null;
 let result: Judged | null = null;
 
 export async function runs(main: HTMLElement, about: About): Promise<void> {
@@ -70,6 +71,7 @@ class Bench {
     const local = this.described.protocols.filter((one) => one.graph);
     this.shown = local.find((one) => one.name === work.protocol)?.name ?? local[0]?.name ?? null;
     if (local.length > 1) head.append(labelled("Protocol", select(local.map((one): [string, string] => [one.name ?? "", one.name ?? ""]), this.shown ?? "", (name) => { this.shown = name; void this.judge(); })));
+    if (audited) result = auditIn(audited, this.described.digest); // the contract may be another one by now
     if (files.length) await this.judge();
     else this.show();
   }
@@ -83,9 +85,10 @@ class Bench {
     if (!chosen.length) return;
     try {
       const [first] = chosen;
-      const audit = chosen.length === 1 && first!.name.endsWith(".json") ? auditIn(await first!.text(), (await this.asked).digest) : null;
+      const text = chosen.length === 1 && first!.name.endsWith(".json") ? await first!.text() : "";
+      const audit = auditIn(text, (await this.asked).digest);
       if (audit) {
-        [files, result] = [[], audit];
+        [files, audited, result] = [[], text, audit];
         fill(this.trouble);
         this.show();
         say(`${audit.runs.length} runs of an audit`);
@@ -98,7 +101,7 @@ class Bench {
         say(`${file.name} is being read`);
         opened.push({ name: file.name, blob: file, file: await upload(file) });
       }
-      files = opened;
+      [files, audited] = [opened, null];
       await this.judge();
     } catch (error) {
       this.complain(error);

@@ -47,13 +47,8 @@ class Ledgers:
         return {**told, "shown": shown, "before": max(entries - len(shown), 0)}
 
     def _verified(self, number: int, path: Path) -> tuple[dict[str, object], list[bytes]]:
-        told: dict[str, object] = {
-            "number": number,
-            "name": visible(str(path)),
-            "entries": 0,
-            "ok": False,
-            "read": False,
-        }
+        told: dict[str, object] = {"number": number, "name": visible(str(path)), "entries": 0}
+        told |= {"ok": False, "read": False}
         try:
             if not path.is_file():
                 return {**told, "finding": "it is no ordinary file"}, []
@@ -67,13 +62,8 @@ class Ledgers:
             return {**told, "finding": f"cannot read it: {error.strerror or error}"}, []
         finding = None if result.finding is None else visible(str(result.finding))
         sound = [line for number, line in last if number < result.entries]  # what follows a bad one says nothing
-        told |= {
-            "ok": result.ok,
-            "read": True,
-            "entries": result.entries,
-            "head": visible(str(result.head)),
-            "finding": finding,
-        }
+        told |= {"ok": result.ok, "read": True, "entries": result.entries}
+        told |= {"head": visible(str(result.head)), "finding": finding}
         return told, sound[-_ENTRIES_SHOWN:]
 
 
