@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from accord.cli.app import COMMANDS
+from accord.studio.role_snippets import ROLE_KINDS
 from accord.studio.snippets import KINDS
 from accord.templates import template
 
@@ -67,7 +68,8 @@ def test_every_command_of_the_skill_works_as_it_is_written(tmp_path):
         result = shell(line, tmp_path)
         assert result.returncode == 0, (line, result.stderr)
         assert result.stdout or line.startswith("accord fmt")
-    assert set(re.findall(r"`(\w+)`", TEXT.split("instead of `guard`")[1].split("\n\n")[0])) | {"guard"} == set(KINDS)
+    named = set(re.findall(r"`(\w+)`", TEXT.split("instead of `guard`")[1].split("\n\n")[0])) | {"guard"}
+    assert named == {*KINDS, *ROLE_KINDS}
 
 
 CONTRACTS = re.findall(r"^```accord\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
@@ -122,6 +124,10 @@ def test_runs_between_roles(tmp_path):
     command = 'python "$SKILL/scripts/try_runs.py" contract.accord --good good.run --bad bad.run'
     result = shell(command, tmp_path)
     assert result.returncode == 0 and "`Desk` may not send `Book`" in result.stdout
+    for kind in ROLE_KINDS:
+        code = shell(f'python "$SKILL/scripts/integration.py" contract.accord {kind} --role Desk', tmp_path)
+        assert code.returncode == 0, code.stderr
+        compile(code.stdout, "<handed over>", "exec")
     (tmp_path / "good.run").write_text("Traveller -> Desk: Request")
     result = shell(command, tmp_path)
     assert result.returncode == 1 and "may not end after it" in result.stderr

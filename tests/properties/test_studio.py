@@ -10,6 +10,7 @@ import json
 from collections import Counter
 from copy import copy
 from functools import cache
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -41,7 +42,7 @@ class Asked:
     """A workshop that is asked in JSON."""
 
     def __init__(self) -> None:
-        self.workshop = Workshop(BOUNDS)
+        self.workshop = Workshop(BOUNDS, Path())  # no files are asked about
 
     def __call__(self, name, **request):
         status, body = reply(ANSWERS, self.workshop, name, json.dumps(request).encode())
