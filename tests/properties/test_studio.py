@@ -249,7 +249,7 @@ def lights_everything(monkeypatch):
         standing = situation.standing
         return tuple(standing.standings.machine.symbols) if hasattr(standing, "standings") else real(situation)
 
-    monkeypatch.setattr("accord.studio.walking.actions", symbols)
+    monkeypatch.setattr("accord.studio.situations.actions", symbols)
 
 
 @pytest.mark.parametrize("plant", [remembers_by_length, lights_everything])
