@@ -37,9 +37,8 @@ def roles_page(page, served):
 
 def build_page(page, served):
     open_template(page, served, "booking", "build")
-    text = page.locator("textarea.code").input_value()
-    page.locator("textarea.code").fill(text.replace(".Search,", ".Serch,"))
-    page.locator(".findings li.error").wait_for()
+    page.get_by_role("button", name="?accepted, from state 3 to 5").click()
+    page.get_by_role("menuitem", name="Insert a step after…").wait_for()
 
 
 def runs_page(page, served):
