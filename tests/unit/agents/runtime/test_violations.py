@@ -350,5 +350,5 @@ def test_a_supervisor_that_is_used_wrongly():
     with pytest.raises(UsageError, match="there is no agent `Database` that lives"):
         supervisor[reference]
     for name in ("", "x" * 500, "a\x1b[31m"):
-        with pytest.raises(UsageError, match="the key of a session"):
+        with pytest.raises(UsageError, match="the name of an agent"):
             AgentRef(name)
