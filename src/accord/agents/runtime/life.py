@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from accord.agents.failures import PartnerCrashedError
 from accord.agents.runtime.activity import Presence
+from accord.agents.runtime.casting import cast_roles
 from accord.agents.runtime.conversation import Conversation, watch
 from accord.agents.runtime.partings import finish, leave, lose
 from accord.agents.runtime.sorting import sort_letter
@@ -23,11 +24,12 @@ from accord.agents.runtime.telling import tell
 from accord.errors import StoreError, UsageError, ViolationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Coroutine, Sequence
+    from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 
     from accord.agents.agent import Agent
     from accord.agents.declaring import Declaration
     from accord.agents.following import Following, Part
+    from accord.agents.references import AgentRef
     from accord.agents.runtime.activity import Pause
     from accord.agents.runtime.addressing import Addressee
     from accord.agents.runtime.conversation import Arrival
@@ -238,22 +240,11 @@ class Life:
         """A monitor for what is tried in no conversation."""
         return watch(following, f"{self.name}/{following.role}", self.hub.ledger)
 
-    async def open(self, following: Following, role: str, addressee: Addressee) -> Conversation:
-        """Open a conversation and find out who plays in it."""
-        cast = {following.role: self.name}
-        for other in following.choreography.roles:
-            if other == following.role:
-                continue
-            if other == role and addressee.name is not None:
-                cast[other] = addressee.name
-                continue
-            names = await self.hub.transport.find(following.part._replace(role=other))
-            if len(names) != 1:
-                found = f"several agents play it: {', '.join(names)}" if names else "no agent plays it"
-                hint = "; send the first message to one of them" if names and other == role else ""
-                raise UsageError(f"role `{other}` of protocol `{following.protocol}`: {found}{hint}")
-            cast[other] = names[0]
-        return self.add(self.hub.new_id(), following, cast)
+    async def open(
+        self, following: Following, role: str, addressee: Addressee, cast: Mapping[str, AgentRef] | None
+    ) -> Conversation:
+        """Open a conversation."""
+        return self.add(self.hub.new_id(), following, await cast_roles(self, following, role, addressee, cast))
 
     async def post(self, conversation: Conversation, letter: Letter, pause: Pause) -> None:
         """Put a letter into its receiver's mailbox; what is for somebody who is gone is only noted."""

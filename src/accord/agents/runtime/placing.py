@@ -12,7 +12,10 @@ from accord.errors import UsageError, ViolationError
 from accord.monitor import Ok, Violation
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from accord.agents.following import Following
+    from accord.agents.references import AgentRef
     from accord.agents.runtime.addressing import Addressee
     from accord.agents.runtime.conversation import Conversation
     from accord.agents.runtime.strand import Strand
@@ -22,7 +25,12 @@ __all__ = ["check_hope", "find_place", "violation"]
 
 
 async def find_place(
-    strand: Strand, label: str, payload: dict[str, Any], addressee: Addressee, protocol: str | None
+    strand: Strand,
+    label: str,
+    payload: dict[str, Any],
+    addressee: Addressee,
+    protocol: str | None,
+    cast: Mapping[str, AgentRef] | None,
 ) -> tuple[Conversation, str]:
     """The conversation and the role that a message is for; a conversation is opened if that is what it does."""
     mine = [conversation for conversation in strand.of(protocol) if not conversation.over]
@@ -36,6 +44,8 @@ async def find_place(
         due = [place for place in due if place[0] is strand.last[0]] or due
     if len(due) > 1:
         raise UsageError(_ambiguous(label, {c.following.protocol for c, _ in due}))
+    if due and cast is not None:
+        raise UsageError(f"`cast` is said when a conversation is opened, and `{label}` goes on with one")
     if due:
         return due[0]
     roles = [f for f in strand.life.declaration.roles if protocol in (None, f.protocol)]
@@ -44,7 +54,7 @@ async def find_place(
         raise UsageError(_ambiguous(label, {following.protocol for following, _ in opening}))
     if opening:
         following, role = opening[0]
-        conversation = await strand.life.open(following, role, addressee)
+        conversation = await strand.life.open(following, role, addressee, cast)
         strand.own(conversation)
         return conversation, role
     raise _misplaced(strand, label, payload, addressee, mine, roles)

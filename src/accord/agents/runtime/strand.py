@@ -25,6 +25,9 @@ from accord.errors import UsageError, ViolationError
 from accord.monitor import Ok
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from accord.agents.references import AgentRef
     from accord.agents.runtime.conversation import Arrival, Conversation
     from accord.agents.runtime.life import Life
 
@@ -86,13 +89,15 @@ class Strand:
 
     # -- verbs ---------------------------------------------------------------------------------------------------------
 
-    async def send(self, to: object, message: object, protocol: str | None) -> None:
+    async def send(
+        self, to: object, message: object, protocol: str | None, cast: Mapping[str, AgentRef] | None
+    ) -> None:
         """Send to a role or an agent, in the conversation in which it is due, or in a new one."""
         label, payload = self._read(message)
         await self._tidy()
         await self.turn(f"sends {label}")
         addressee = await address(self.life, to)
-        conversation, role = await find_place(self, label, payload, addressee, protocol)
+        conversation, role = await find_place(self, label, payload, addressee, protocol, cast)
         try:
             await self._send(conversation, role, label, payload)
         except ViolationError:
