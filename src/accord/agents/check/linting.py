@@ -32,6 +32,7 @@ from accord.agents.check.rules.unreadable import unreadable
 from accord.agents.check.rules.untaken import no_handler
 from accord.agents.check.studying import study
 from accord.agents.check.targets import Targets
+from accord.agents.check.vocabulary import vocabulary
 from accord.language.global_tree import CRASH
 
 if TYPE_CHECKING:
@@ -66,19 +67,22 @@ class Report:
     agents: int
 
 
-def read(sources: Iterable[Source], around: Iterable[Source] = ()) -> Files:
-    """Read Python files. Those `around` them are not checked: they say what names mean."""
+def read(sources: Iterable[Source], around: Iterable[Source] = (), folder: str = "") -> Files:
+    """Read Python files. Those `around` them are not checked: they say what names mean.
+
+    `folder` is where their names begin, if they do not say it all: imports are followed by where files lie.
+    """
     findings: list[Diagnostic] = []
     checked: list[Module] = []
     others: list[Module] = []
     for source in sources:
         try:
-            checked.append(read_module(source))
+            checked.append(read_module(source, folder))
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             findings.append(unreadable(source, error))
     for source in around:
         try:
-            others.append(read_module(source))
+            others.append(read_module(source, folder))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue  # what it declares is then not known, which whoever needs it reports
     program = Program([*checked, *others])
@@ -159,8 +163,7 @@ def _patches(files: Files, scripts: Mapping[ast.ClassDef, Sequence[Script]]) -> 
     classes = {declared.node for agent in files.agents for declared in (agent.declared, *agent.above)}
     for agent in files.agents:
         labels = {label for script in scripts[agent.declared.node] for label, _ in script.sent | script.received}
-        meanings = [files.program.look_up(label, agent.declared.scope) for label in labels]
-        classes |= {meaning.node for meaning in meanings if isinstance(meaning, Class)}
+        classes |= {declared.node for declared in vocabulary(agent, labels, files.program).values()}
     for module in files.checked:
         for tree, why in patches_in(module, files.program, classes):
             yield diagnostic(not_analysed(why), module, tree)
@@ -248,10 +251,9 @@ class _Judge:
         unknown: list[str] = []
         for script in self.scripts:
             for label in sorted({label for label, _ in script.sent | script.received} - {CRASH}):
-                meaning = self.program.look_up(label, self.agent.declared.scope)
-                if isinstance(meaning, Class):
-                    found += self.message_class(meaning, script, label)
-                elif self.is_used(label, studied, meaning):
+                if label in studied.walker.kinds.classes:
+                    found += self.message_class(studied.walker.kinds.classes[label], script, label)
+                elif self.is_used(label, studied):
                     unknown.append(label)
         for module in dict.fromkeys(method.module for method in self.agent.methods.values()):
             found += self.made_in(module)
@@ -273,9 +275,10 @@ class _Judge:
                     found += [diagnostic(misstep, module, tree) for tree, misstep in wrong]
         return found
 
-    def is_used(self, label: str, studied: Study, meaning: object) -> bool:
+    def is_used(self, label: str, studied: Study) -> bool:
         """Whether a class that is not in the files is one of the agent's messages."""
         handled = {name for handler in self.agent.handlers for name in handler.labels}
+        meaning = self.program.look_up(label, self.agent.declared.scope)
         is_bound = isinstance(meaning, Outside) and not meaning.name.startswith("builtins.")
         return is_bound or label in studied.walker.spoken | handled
 

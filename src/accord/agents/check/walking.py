@@ -18,6 +18,7 @@ from accord.agents.check.paths import Finding, Place, Summary
 from accord.agents.check.placing import TooLargeError
 from accord.agents.check.rules.not_analysed import not_analysed
 from accord.agents.check.visiting import Visit
+from accord.agents.check.vocabulary import vocabulary
 
 if TYPE_CHECKING:
     import ast
@@ -67,7 +68,7 @@ class Walker:
     def kinds(self) -> MessageKinds:
         """The messages of its protocols."""
         labels = frozenset(label for script in self.scripts for label, _ in script.sent | script.received)
-        return MessageKinds(labels, self.agent.declared.scope, self.program)
+        return MessageKinds(labels, vocabulary(self.agent, labels, self.program), self.program)
 
     def walk(
         self, method: Method, world: World, *, handles: bool, prefix: tuple[Step, ...]
