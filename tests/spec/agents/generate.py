@@ -8,7 +8,8 @@ from __future__ import annotations
 from random import Random
 from textwrap import indent
 
-from accord.agents.check.contracts import Script, compile_text
+from accord.agents.check.contracts import compile_text
+from accord.agents.check.scripts import Script
 from accord.diagnostics import Source
 from accord.language.global_tree import CRASH
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 from functools import cache
 
 import pytest
@@ -82,7 +83,12 @@ def roles_of(case) -> list[str]:
 
 def violates(text: str, loop, most: int) -> bool:
     stage = Stage(text, loop)
-    return any(stage.run(schedule) for schedule in EverySchedule(most))
+    return any(not is_about_a_value(error) for schedule in EverySchedule(most) for error in stage.run(schedule))
+
+
+def is_about_a_value(error: BaseException) -> bool:
+    """Whether a field held a value of another type than is declared: that is for a type checker to find."""
+    return re.search(r"` is of type `|expected one of|cannot be written as JSON", str(error)) is not None
 
 
 def test_mutants_that_violate_are_found(loop, soak, health):

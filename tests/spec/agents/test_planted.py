@@ -19,8 +19,8 @@ from accord.agents.check import (
     studying,
     visiting,
 )
-from accord.agents.check.contracts import Script
 from accord.agents.check.exceptions import Catch
+from accord.agents.check.scripts import Script
 from accord.agents.check.worlds import World
 
 PLANTED = {

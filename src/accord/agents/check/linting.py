@@ -38,9 +38,10 @@ from accord.language.global_tree import CRASH
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from accord.agents.check.contracts import Compiled, Script
+    from accord.agents.check.contracts import Compiled
     from accord.agents.check.declarations import AgentClass
     from accord.agents.check.modules import Module
+    from accord.agents.check.scripts import Script
     from accord.agents.check.studying import Study
     from accord.diagnostics import Diagnostic, Source
 

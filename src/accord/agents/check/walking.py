@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from accord.agents.check.building import Graph
-    from accord.agents.check.contracts import Script
     from accord.agents.check.declarations import AgentClass
     from accord.agents.check.methods import Method
     from accord.agents.check.missteps import Misstep
     from accord.agents.check.modules import Module
     from accord.agents.check.names import Program
     from accord.agents.check.paths import Exit, Step, Trap
+    from accord.agents.check.scripts import Script
     from accord.agents.check.targets import Targets
     from accord.agents.check.worlds import World
 
