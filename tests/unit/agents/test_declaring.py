@@ -59,7 +59,7 @@ def test_a_path_is_no_text_and_a_text_is_no_path(tmp_path):
     for text in (SYNC, "protocol P { A -> B: M }", ""):
         with pytest.raises(UsageError, match=r"takes the path of a file; .* use `accord.compile`"):
             accord.load(text)
-    with pytest.raises(UsageError, match="cannot read nowhere.accord: No such file"):
+    with pytest.raises(UsageError, match=r"cannot read nowhere\.accord: No such file"):
         accord.load("nowhere.accord")
     with pytest.raises(UsageError, match="a `str` or a `Path`, got `int`"):
         accord.load(1)
