@@ -31,6 +31,42 @@ protocol RequestResponse {
 """
 
 
+OFFER = """
+protocol Auction {
+    Seller -> Bidder: Offer
+    choice at Bidder { Bidder -> Seller: Bid; Seller -> House: Sold }
+    or crash Bidder { Seller -> House: Unsold }
+}
+"""
+
+LOG = "record Note { number: Int } protocol Log { Writer -> Logger: Note }"
+
+
+@dataclass
+class Offer:
+    pass
+
+
+@dataclass
+class Bid:
+    pass
+
+
+@dataclass
+class Sold:
+    pass
+
+
+@dataclass
+class Unsold:
+    pass
+
+
+@dataclass
+class Note:
+    number: int
+
+
 @dataclass
 class SchemaChanged:
     table: str

@@ -35,7 +35,7 @@ def test_runs_have_statuses_and_first_violations(audited, folder):
     assert hasty.status == "violating"
     assert (hasty.breach.index, hasty.breach.position, hasty.breach.what.arrived) == (1, 0, "!Pay")
     assert hasty.breach.what.clause == 'rule "confirm first"'
-    assert "first wait for `?Yes`" in hasty.breach.what.sentence
+    assert "first let `Yes` happen" in hasty.breach.what.sentence
     twice = verdicts["a.json", "2/0"]
     assert (twice.breach.index, twice.breach.position, twice.refused, twice.metadata["reward"]) == (3, 2, 1, 0.0)
     assert verdicts["b.json", "0/0"].status == "conforming"
@@ -114,7 +114,7 @@ def test_a_run_that_cannot_be_judged_is_broken_and_told(audited, tmp_path):
     write_tau(tmp_path / "a.json", [chat("call a")])
     found = audited([tmp_path / "a.json"], "!a within 3s else (!b.end).end")
     assert found.tally.runs == 0
-    assert "the contract uses time" in found.tally.first_broken[0].reason
+    assert "the contract uses time, and message 0 was recorded without one" in found.tally.first_broken[0].reason
 
 
 # -- keeping results ---------------------------------------------------------------------------------------------------

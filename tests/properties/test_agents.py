@@ -138,12 +138,16 @@ def campaign(seed: int, protocols: int, *, most_crashes: int = 0):
             schedule = RandomSchedule(rng.randrange(1 << 30))
             room = rng.choice((1, 2, 100))
             seen["crashes"] += len(crashes)
-            left = run(*agents, max_restarts=most_crashes, within=1e9, mailbox=room, schedule=schedule)
+            transport = in_process.InProcess()
+            options = {"mailbox": room, "schedule": schedule, "transport": transport}
+            left = run(*agents, max_restarts=most_crashes, within=1e9, **options)
             seen["crashes"] -= len(crashes)
         except GaveUpError as error:
             return seen, f"{error} in\n{print_document(Document((protocol,)))}"
         if left:
             return seen, f"{left} is stuck in\n{print_document(Document((protocol,)))}"
+        if any(box.waiting or box.taken or box.lanes or box.begun for box in transport._boxes.values()):
+            return seen, f"a mailbox is not empty after\n{print_document(Document((protocol,)))}"
     return seen, None
 
 

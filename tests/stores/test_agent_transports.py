@@ -9,13 +9,16 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
 
+import msgspec
 import pytest
 import redis
 
 from accord import StoreError, UsageError
 from accord.agents import Agent, InProcess, PartnerCrashedError, RedisStreams, Supervisor, follows
+from accord.agents.failures import SupersededError
 from accord.agents.following import Part
 from accord.agents.runtime.activity import Activity, Pause, Presence
+from accord.agents.runtime.estates import Left, Waiting, Will
 from accord.agents.runtime.letters import Begun, Letter
 from tests.crews import REQUEST_RESPONSE, Request, Response
 
@@ -23,6 +26,11 @@ PATIENCE = 300
 WORKER = Path(__file__).with_name("agent_worker.py")
 ROOT = Path(__file__).parents[2]
 PART = Part("sha256:x", "P", "B")
+SENDER = Part("sha256:x", "P", "A")
+
+
+def will(part):
+    return Will(part, answers=True, states=(Waiting({}, ()),))
 
 
 def letter(number, *, conversation="c1", opens=False, gone=""):
@@ -76,17 +84,18 @@ async def numbers(transport, count):
 def test_letters_are_taken_in_order_and_again_until_they_are_settled(ground):
     async def test(opened):
         async with opened() as transport:
-            assert await transport.open("b", [PART], 10) == []
+            await transport.open("a", [will(SENDER)], 10)
+            assert await transport.open("b", [will(PART)], 10) == Left([], [])
             for number in range(4):
                 await transport.post("b", letter(number), pause_of(transport))
             first, second = await transport.take("b"), await transport.take("b")
             assert (first.letter, second.letter) == (letter(0), letter(1))
             await transport.settle("b", [first.number])
         async with opened() as transport:
-            await transport.open("b", [PART], 10)
+            await transport.open("b", [will(PART)], 10)
             assert await numbers(transport, 3) == [1, 2, 3]
             await transport.close("b")
-            await transport.open("b", [PART], 10)
+            await transport.open("b", [will(PART)], 10)
             assert await numbers(transport, 3) == [1, 2, 3]
 
     ground.run(test)
@@ -95,7 +104,8 @@ def test_letters_are_taken_in_order_and_again_until_they_are_settled(ground):
 def test_a_lane_is_bounded_and_others_are_not_held_up(ground):
     async def test(opened):
         async with opened() as transport:
-            await transport.open("b", [PART], 2)
+            await transport.open("a", [will(SENDER)], 10)
+            await transport.open("b", [will(PART)], 2)
             for number in range(2):
                 await transport.post("b", letter(number), pause_of(transport))
             third = asyncio.create_task(transport.post("b", letter(2), pause_of(transport)))
@@ -117,7 +127,8 @@ def test_a_lane_is_bounded_and_others_are_not_held_up(ground):
 def test_settling_twice_makes_no_room(ground):
     async def test(opened):
         async with opened() as transport:
-            await transport.open("b", [PART], 1)
+            await transport.open("a", [will(SENDER)], 10)
+            await transport.open("b", [will(PART)], 1)
             await transport.post("b", letter(0), pause_of(transport))
             delivery = await transport.take("b")
             await transport.settle("b", [delivery.number, delivery.number])
@@ -133,19 +144,23 @@ def test_settling_twice_makes_no_room(ground):
 
 
 def test_conversations_that_were_begun_are_told_to_the_next_life(ground):
-    begun = [Begun(conversation=f"c{n}", part=PART, cast={"A": "a", "B": "b"}) for n in range(3)]
+    begun = [Begun(conversation=f"c{n}", part=PART, cast={"A": "a", "B": "b"}) for n in range(4)]
 
     async def test(opened):
         async with opened() as transport:
-            await transport.open("b", [PART], 10)
+            await transport.open("a", [will(SENDER)], 10)
+            await transport.open("b", [will(PART)], 10)
             await transport.post("b", letter(0), pause_of(transport))
             delivery = await transport.take("b")
             for each in begun:
                 await transport.begin("b", each)
-            await transport.end("b", begun[1], [delivery.number])
+            await transport.end("b", begun[1], [delivery.number], broken=False)
+            await transport.end("b", begun[3], [], broken=True)
         async with opened() as transport:
-            found = await transport.open("b", [PART], 10)
+            await transport.open("a", [will(SENDER)], 10)
+            found, over = await transport.open("b", [will(PART)], 10)
             assert sorted(found, key=lambda each: each.conversation) == [begun[0], begun[2]]
+            assert over == [("c3", PART)]
             await transport.post("b", letter(9), pause_of(transport))
             assert await numbers(transport, 1) == [9], "the other one was settled"
 
@@ -159,13 +174,13 @@ def test_who_plays_what(ground):
         async with opened() as transport:
             assert await transport.find(PART) == []
             assert await transport.parts("b") == []
-            await transport.open("b", [PART, other], 10)
-            await transport.open("a", [PART], 10)
+            await transport.open("b", [will(PART), will(other)], 10)
+            await transport.open("a", [will(PART)], 10)
             assert await transport.find(PART) == ["a", "b"]
             assert await transport.parts("b") == [PART, other]
             await transport.close("b")
             assert await transport.find(PART) == ["a", "b"], "its mailbox is there"
-            await transport.open("b", [other], 10)
+            await transport.open("b", [will(other)], 10)
             assert await transport.find(PART) == ["a"]
 
     ground.run(test)
@@ -177,17 +192,20 @@ def test_who_plays_what(ground):
 def test_a_life_that_has_lost_its_mailbox_can_do_no_harm(redis_server):
     async def main():
         async with RedisStreams(redis_server.url) as old, RedisStreams(redis_server.url) as new:
-            await old.open("fenced", [PART], 10)
+            await old.open("a", [will(SENDER)], 10)
+            await old.open("fenced", [will(PART)], 10)
             await old.post("fenced", letter(0), pause_of(old))
             delivery = await old.take("fenced")
-            await new.open("fenced", [PART], 10)
+            await new.open("fenced", [will(PART)], 10)
             begun = Begun(conversation="c1", part=PART, cast={})
             for act in (
                 old.settle("fenced", [delivery.number]),
                 old.begin("fenced", begun),
-                old.end("fenced", begun, []),
+                old.end("fenced", begun, [], broken=True),
+                old.post("a", msgspec.structs.replace(letter(0), cast={"A": "fenced", "B": "a"}), pause_of(old)),
+                old.open("fenced", [will(PART)], 10),
             ):
-                with pytest.raises(StoreError, match="the mailbox of agent `fenced` belongs to another process now"):
+                with pytest.raises(SupersededError, match="mailbox of agent `fenced` belongs to another process now"):
                     await act
             assert (await new.take("fenced")).letter == letter(0)
 
@@ -197,7 +215,8 @@ def test_a_life_that_has_lost_its_mailbox_can_do_no_harm(redis_server):
 def test_what_is_no_letter_is_put_aside(redis_server):
     async def main():
         async with RedisStreams(redis_server.url, prefix="aside") as transport:
-            await transport.open("b", [PART], 10)
+            await transport.open("a", [will(SENDER)], 10)
+            await transport.open("b", [will(PART)], 10)
             client = redis.Redis.from_url(redis_server.url)
             client.xadd("aside:agents:{b}:box", {"letter": '{"conversation": 3}', "lane": ""})
             client.xadd("aside:agents:{b}:box", {"other": "\x1b[31m"})
@@ -216,9 +235,9 @@ def test_addresses_and_servers_that_are_not_there():
         RedisStreams("redis://127.0.0.1:1", prefix="a b")
 
     async def main():
-        async with RedisStreams("redis://127.0.0.1:1/0") as transport:
+        async with RedisStreams("redis://127.0.0.1:1/0", patience=0) as transport:
             with pytest.raises(StoreError, match="Redis did not do it"):
-                await transport.open("b", [PART], 10)
+                await transport.open("b", [will(PART)], 10)
 
     asyncio.run(main())
 

@@ -105,6 +105,22 @@ def test_the_bad_run_of_a_weaker_contract_would_be_accepted():
     assert all(isinstance(verdict, Ok) for _, verdict in verdicts(weak, weak.runs[1])[0])
 
 
+@pytest.mark.parametrize(
+    ("name", "run"),
+    [
+        ("four-eyes", "?tests_passed\n?image_scanned\n!approved_by_lead\n!approved_by_security\n!deploy"),
+        ("four-eyes", "?tests_passed\n?approved_by_lead by ana\n?image_scanned\n!change_config"),
+        ("complete-the-form", "?name\n?summary_confirmed by ana\n!look_up\n!correct"),
+        ("consent", '!consent\n!export {"scope": "basic"}'),
+    ],
+)
+def test_what_a_page_promises_cannot_be_got_around(name, run):
+    """An agent gives no approval or consent to itself, and changes nothing behind the back of who has approved."""
+    *before, (_, last) = verdicts(template(name), run)[0]
+    assert all(isinstance(verdict, Ok) for _, verdict in before)
+    assert isinstance(last, Violation)
+
+
 def test_an_unknown_template():
     with pytest.raises(UsageError, match="there is no template `bookin`; did you mean `booking`"):
         template("bookin")

@@ -1,10 +1,13 @@
 // A machine as a picture, and the same as a table for whoever does not see pictures.
 
-import cytoscape, { type Core, type NodeSingular, type StylesheetJson } from "cytoscape";
+import cytoscape, { type Core } from "cytoscape";
 import dagre from "cytoscape-dagre";
 
 import type { Graph, GraphEdge } from "./api";
 import { button, fill, h } from "./dom";
+import { svgOf } from "./drawing";
+import { Handles, type Grips } from "./handles";
+import { colour, looks } from "./looks";
 
 cytoscape.use(dagre);
 
@@ -15,99 +18,21 @@ export interface Marks {
   lit?: Set<string>;
   /** How often each edge was taken, by `from word to`. */
   heat?: Map<string, number>;
+  /** Edges that were never taken, by the same names. */
+  never?: Set<string>;
   /** States that a run went through. */
   path?: Set<number>;
-  onEdge?: (edge: GraphEdge) => void;
+  /** What can be taken hold of. */
+  grips?: Grips;
   onMore?: () => void;
-}
-
-function colour(name: string): string {
-  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
-}
-
-function looks(): StylesheetJson {
-  const font = "system-ui, sans-serif";
-  return [
-    {
-      selector: "node",
-      style: {
-        width: 34,
-        height: 34,
-        label: "data(label)",
-        "text-valign": "center",
-        "font-size": 12,
-        "font-family": font,
-        color: colour("ink"),
-        "background-color": colour("panel"),
-        "border-width": 1.5,
-        "border-color": colour("line-strong"),
-      },
-    },
-    { selector: "node[kind = 'fork']", style: { shape: "diamond" } },
-    { selector: "node[stop = 'end']", style: { "border-style": "double", "border-width": 5 } },
-    { selector: "node[stop = 'pause']", style: { "border-style": "dashed" } },
-    { selector: "node.path", style: { "border-color": colour("accent"), "border-width": 3 } },
-    {
-      selector: "node.current",
-      style: { "background-color": colour("accent"), color: colour("on-accent"), "border-color": colour("accent") },
-    },
-    // What happens is a node of its own between two states, so that the layout leaves room for its word.
-    {
-      selector: "node[word]",
-      style: {
-        shape: "round-rectangle",
-        width: "data(width)",
-        height: 24,
-        "font-size": 11.5,
-        color: colour("ink-soft"),
-        "border-width": 1,
-        "border-color": colour("line"),
-        "border-style": "solid",
-        "background-color": colour("panel"),
-      },
-    },
-    { selector: "node[kind = 'late'], node[kind = 'part'], node[kind = 'join']", style: { "border-style": "dashed" } },
-    {
-      selector: "node[word].lit",
-      style: {
-        color: colour("good"),
-        "font-weight": "bold",
-        "border-width": 2,
-        "border-color": colour("good"),
-        "background-color": colour("good-soft"),
-      },
-    },
-    { selector: "node[word].chosen", style: { "border-width": 2, "border-color": colour("accent"), color: colour("accent") } },
-    { selector: "node[word][heat > 0]", style: { "background-color": colour("accent-soft"), color: colour("ink") } },
-    {
-      selector: "edge",
-      style: {
-        width: 1.5,
-        "line-color": colour("line-strong"),
-        "target-arrow-color": colour("line-strong"),
-        "curve-style": "bezier",
-        "arrow-scale": 0.9,
-      },
-    },
-    { selector: "edge[kind = 'late']", style: { "line-style": "dotted" } },
-    { selector: "edge[kind = 'part'], edge[kind = 'join']", style: { "line-style": "dashed" } },
-    { selector: "edge.into", style: { "target-arrow-shape": "triangle" } },
-    { selector: "edge.lit", style: { width: 3, "line-color": colour("good"), "target-arrow-color": colour("good") } },
-    {
-      selector: "edge[heat > 0]",
-      style: {
-        width: "mapData(heat, 0, 1, 1.5, 7)",
-        "line-color": colour("accent"),
-        "target-arrow-color": colour("accent"),
-      },
-    },
-  ];
 }
 
 /** A place on the page for one machine. It is laid out again only if the machine is another one. */
 export class Picture {
   readonly element = h("div", { class: "picture" });
-  private readonly canvas = h("div", { class: "canvas", attributes: { role: "img" } });
+  private readonly drawing = h("div", { class: "drawing" });
+  private readonly canvas = h("div", { class: "canvas" }, this.drawing);
+  private readonly handles = new Handles(this.canvas);
   private readonly foot = h("div", { class: "picture-foot" });
   private readonly table = h("details", { class: "table" });
   private core: Core | null = null;
@@ -115,6 +40,7 @@ export class Picture {
   private graph: Graph | null = null;
 
   constructor() {
+    this.canvas.append(this.handles.layer);
     this.element.append(this.canvas, this.foot, this.table);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.repaint());
     document.addEventListener("theme", () => this.repaint());
@@ -128,7 +54,9 @@ export class Picture {
   draw(graph: Graph, marks: Marks): void {
     this.graph = graph;
     const shape = JSON.stringify([graph.nodes, graph.edges]);
-    if (shape !== this.shown) {
+    if (shape === this.shown) {
+      if (marks.grips) this.handles.rename(marks.grips);
+    } else {
       performance.mark("draw");
       this.lay(graph, marks);
       performance.measure("drawn", "draw"); // so that a benchmark can tell how long it took
@@ -147,7 +75,9 @@ export class Picture {
           const edge = part.data("edge") as GraphEdge;
           const here = marks.current?.includes(edge.from) ?? false;
           part.toggleClass("lit", here && edge.word !== undefined && (marks.lit?.has(edge.word) ?? false));
-          const taken = marks.heat?.get(`${edge.from} ${edge.word ?? edge.text} ${edge.to}`) ?? 0;
+          const name = `${edge.from} ${edge.word ?? edge.text} ${edge.to}`;
+          const taken = marks.heat?.get(name) ?? 0;
+          part.toggleClass("never", marks.never?.has(name) ?? false);
           part.data("heat", taken ? Math.max(0.15, taken / most) : 0);
           if (part.isNode()) part.data("label", taken ? `${edge.text} · ${taken}` : edge.text);
         });
@@ -167,11 +97,11 @@ export class Picture {
     const pen = document.createElement("canvas").getContext("2d")!;
     pen.font = "bold 11.5px system-ui, sans-serif"; // as it is when lit
     const core = cytoscape({
-      container: this.canvas,
+      container: this.drawing,
       style: looks(),
       elements: [
         ...graph.nodes.map((node) => ({
-          data: { id: String(node.id), label: node.cut ? `${node.id}…` : String(node.id), kind: node.kind, stop: node.stop },
+          data: { id: String(node.id), label: node.cut ? `${node.id}…` : String(node.id), kind: node.kind, stop: node.stop, node },
         })),
         ...graph.edges.flatMap((edge, index) => {
           const more = { kind: edge.kind, heat: 0, edge };
@@ -198,9 +128,7 @@ export class Picture {
     const [best] = [...zooms].sort((one, other) => other[0] - one[0]);
     if (best && zooms.at(-1)?.[1] !== best[1]) this.arrange(best[1]);
     this.fit();
-    core.on("tap", "node[word]", (event) => marks.onEdge?.((event.target as NodeSingular).data("edge") as GraphEdge));
-    core.on("mouseover", "node[word]", () => this.canvas.classList.toggle("pointing", Boolean(marks.onEdge)));
-    core.on("mouseout", "node[word]", () => this.canvas.classList.remove("pointing"));
+    this.handles.cover(core, marks.grips);
   }
 
   private arrange(way: "TB" | "LR"): void {
@@ -228,6 +156,8 @@ export class Picture {
   private describe(graph: Graph, marks: Marks): void {
     const current = marks.current?.length ? `; the session is in ${marks.current.join(" and ")}` : "";
     const sliced = graph.each ? `, ${graph.each}` : "";
+    this.canvas.setAttribute("role", marks.grips ? "application" : "img");
+    if (marks.grips) this.canvas.setAttribute("aria-roledescription", "drawing");
     this.canvas.setAttribute("aria-label", `machine of ${graph.title}${sliced}, ${graph.states} states${current}`);
     const more = graph.hidden
       ? button(`show all ${graph.states} states`, () => marks.onMore?.(), { class: "quiet" })
@@ -269,55 +199,7 @@ export class Picture {
     return this.core ? (this.core.png({ output: "blob", full: true, scale: 2, bg: colour("panel") }) as unknown as Blob) : null;
   }
 
-  /** The picture as SVG, from the places that the layout has found. Text becomes text. */
   svg(): string | null {
-    const core = this.core;
-    if (!core || !this.graph) return null;
-    const box = core.elements().boundingBox({});
-    const space = "http://www.w3.org/2000/svg";
-    const make = (tag: string, attributes: Record<string, string | number>, text = "") => {
-      const element = document.createElementNS(space, tag);
-      for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
-      if (text) element.textContent = text;
-      return element;
-    };
-    const pad = 20;
-    const root = make("svg", {
-      xmlns: space,
-      viewBox: [box.x1 - pad, box.y1 - pad, box.w + 2 * pad, box.h + 2 * pad].map((n) => n.toFixed(1)).join(" "),
-      width: Math.ceil(box.w + 2 * pad),
-      height: Math.ceil(box.h + 2 * pad),
-      "font-family": "system-ui, sans-serif",
-      "font-size": 11,
-    });
-    root.append(make("title", {}, `machine of ${this.graph.title}`));
-    const marker = make("marker", { id: "arrow", viewBox: "0 0 10 10", refX: 9, refY: 5, markerWidth: 8, markerHeight: 8, orient: "auto-start-reverse" });
-    marker.append(make("path", { d: "M0 0L10 5L0 10z", fill: colour("line-strong") }));
-    const defs = make("defs", {});
-    defs.append(marker);
-    root.append(defs, make("rect", { x: box.x1 - pad, y: box.y1 - pad, width: box.w + 2 * pad, height: box.h + 2 * pad, fill: colour("panel") }));
-    const point = (place: { x: number; y: number }) => `${place.x.toFixed(1)} ${place.y.toFixed(1)}`;
-    core.edges().forEach((edge) => {
-      const bends = edge.controlPoints() ?? [];
-      const to = point(edge.targetEndpoint());
-      const way = bends.length ? `Q${point(bends[0]!)} ${to}` : `L${to}`;
-      const line = make("path", { d: `M${point(edge.sourceEndpoint())} ${way}`, fill: "none", stroke: colour("line-strong"), "stroke-width": 1.5 });
-      if (edge.hasClass("into")) line.setAttribute("marker-end", "url(#arrow)");
-      root.append(line);
-    });
-    core.nodes().forEach((node) => {
-      const { x, y } = node.position();
-      const look = { fill: colour("panel"), stroke: colour("line-strong"), "stroke-width": 1.5 };
-      if (node.data("word")) {
-        const width = Number(node.data("width"));
-        root.append(make("rect", { ...look, x: (x - width / 2).toFixed(1), y: (y - 12).toFixed(1), width, height: 24, rx: 6, stroke: colour("line") }));
-      } else {
-        const centre = { cx: x.toFixed(1), cy: y.toFixed(1) };
-        root.append(make("circle", { ...look, ...centre, r: 17 }));
-        if (node.data("stop") === "end") root.append(make("circle", { ...look, ...centre, r: 13, fill: "none" }));
-      }
-      root.append(make("text", { x: x.toFixed(1), y: (y + 4).toFixed(1), "text-anchor": "middle", fill: colour("ink") }, String(node.data("label"))));
-    });
-    return new XMLSerializer().serializeToString(root);
+    return this.core && this.graph ? svgOf(this.core, `machine of ${this.graph.title}`) : null;
   }
 }

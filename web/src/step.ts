@@ -140,9 +140,17 @@ class Walker {
       this.picture.draw(now.graph, {
         current: now.states,
         lit,
-        onEdge: (edge) => {
-          const move = everything.find((one) => one.word === edge.word);
-          if (move) this.choose(move);
+        grips: {
+          name: (target) => {
+            const move = target.kind === "word" ? everything.find((one) => one.word === target.edge.word) : undefined;
+            if (!move || target.kind !== "word") return null;
+            const { from, text, to } = target.edge;
+            return `${text}, from state ${from} to ${to}${now.states.includes(from) && lit.has(move.word) ? ", may happen now" : ""}`;
+          },
+          pick: (target) => {
+            const move = target.kind === "word" ? everything.find((one) => one.word === target.edge.word) : undefined;
+            if (move) this.choose(move);
+          },
         },
         onMore: () => {
           this.everything = true;

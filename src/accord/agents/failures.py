@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from accord.errors import AccordError
+from accord.errors import AccordError, StoreError
 
-__all__ = ["GaveUpError", "PartnerCrashedError"]
+__all__ = ["GaveUpError", "PartnerCrashedError", "SupersededError"]
 
 
 class PartnerCrashedError(AccordError):
@@ -22,3 +22,7 @@ class PartnerCrashedError(AccordError):
 
 class GaveUpError(AccordError):
     """Agents crashed more often than their supervisor allows; `__cause__` is what the last one crashed with."""
+
+
+class SupersededError(StoreError):
+    """Another process runs an agent of this name now. To start it again here would only take it away from there."""

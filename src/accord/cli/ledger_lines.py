@@ -53,7 +53,7 @@ def entry_text(screen: Screen, entry: Entry) -> str:
         return f"{number}  {screen.paint('strong', f'ledger {name}')}{rest}"
     session_width = 16 if width >= _NARROW else 8
     if isinstance(entry, NoteEntry):
-        session = screen.paint("faint", _padded(_text(entry.session, session_width), session_width))
+        session = screen.paint("faint", _padded(_session(entry.session, session_width), session_width))
         what = clip(entry.what, _LONGEST_WORD)
         room = max(width - _NUMBER - 2 - session_width - 2 - display_width(what) - 1, _LEAST)
         return f"{number}  {session}  {screen.paint('strong', what)} {json_text(entry.detail, room)}"
@@ -63,7 +63,7 @@ def entry_text(screen: Screen, entry: Entry) -> str:
     event_width = max(width - _NUMBER - 2 - session_width - 2 - 2 - _VERDICT, _LEAST)
     event = _event(entry, event_width)
     name, style = VERDICTS[entry.verdict]
-    session = screen.paint("faint", _padded(_text(entry.session, session_width), session_width))
+    session = screen.paint("faint", _padded(_session(entry.session, session_width), session_width))
     line = f"{number}  {session}  {_padded(event, event_width)}  {screen.paint(style, name)}"
     return "\n".join((line, *_below(screen, entry, width)))
 
@@ -90,6 +90,16 @@ def _below(screen: Screen, entry: AttemptEntry, width: int) -> list[str]:
     if entry.explanation is not None:
         lines.append(screen.prose(_text(entry.explanation, _LONGEST_EXPLANATION), indent))
     return lines
+
+
+def _session(name: object, width: int) -> str:
+    """The name of a session; of `CONVERSATION/ROLE` the role is what tells entries apart, so the rest is cut first."""
+    whole = _text(name, width)
+    if not isinstance(name, str) or "/" not in name or not whole.endswith("…"):
+        return whole
+    before, _, role = name.rpartition("/")
+    shown = clip(role, width - 4)
+    return f"{clip(before, width - len(shown) - 1)}/{shown}"
 
 
 def _text(value: object, width: int) -> str:

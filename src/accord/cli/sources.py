@@ -78,7 +78,8 @@ def _inside(folder: Path) -> Iterator[Path]:
     for here, folders, names in os.walk(folder, onerror=fail):
         folders[:] = [name for name in folders if not name.startswith(".")]
         files += [Path(here, name) for name in names if name.endswith(SUFFIX)]
-    return iter(sorted(files))
+    # A pipe or a device is read if somebody names it, but not because it lies somewhere; a broken link is told.
+    return iter(sorted(file for file in files if file.is_file() or not file.exists()))
 
 
 def read(path: Path) -> Source:

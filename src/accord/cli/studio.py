@@ -48,17 +48,18 @@ def command(
     from accord.cli.terminal import open_screen
 
     try:
-        from accord.studio.app import Studio
         from accord.studio.serving import serve
     except ImportError as error:
         raise UsageError(f"the studio needs `pip install 'accord[studio]'` ({error})") from None
     from accord.studio.bounds import DEFAULT_BOUNDS
     from accord.studio.files import Files
+    from accord.studio.opened import Studio
 
     if path == STDIN:
         raise UsageError("the studio opens a file or a folder, not standard input")
     paths = () if path is None else tuple(find_contracts([path]))
-    files = Files(paths, DEFAULT_BOUNDS.limits, writable=write)
+    folder = path if path is not None and path.is_dir() else None
+    files = Files(paths, DEFAULT_BOUNDS.limits, folder, writable=write)
     screen = open_screen()
 
     with ExitStack() as stack:
@@ -70,7 +71,7 @@ def command(
                 click.launch(str(stack.enter_context(_leading_to(address))))
 
         opened = None if store is None else stack.enter_context(open_at(store, key_file, key_env))
-        serve(Studio(files, DEFAULT_BOUNDS, opened), port, tell)
+        serve(Studio(files, opened), DEFAULT_BOUNDS, port, tell)
 
 
 @contextmanager

@@ -264,7 +264,17 @@ def _others(situation: Situation) -> tuple[Symbol, ...]:
     if machine is None:
         patterns = [pattern for node in situation.rules for pattern in node.machine.patterns]
         named = {Symbol(pattern.direction or ("?" if pattern.gated else "!"), pattern.label) for pattern in patterns}
-    return tuple(sorted(named.difference(actions(situation)), key=lambda symbol: symbol.word)[:_OTHERS_SHOWN])
+    allowed = actions(situation)
+    # An event says no more than this: if it could be an action that is allowed, it is listed there.
+    able = {(symbol.direction, symbol.label, partner) for symbol in allowed for partner in (symbol.partner, None)}
+    open_to_all = {(symbol.direction, symbol.label) for symbol in allowed if symbol.partner is None}
+    others = (
+        symbol
+        for symbol in named
+        if (symbol.direction, symbol.label, symbol.partner) not in able
+        and (symbol.direction, symbol.label) not in open_to_all
+    )
+    return tuple(sorted(others, key=lambda symbol: symbol.word)[:_OTHERS_SHOWN])
 
 
 def _moves(situation: Situation, symbols: Iterable[Symbol]) -> list[dict[str, object]]:

@@ -71,6 +71,8 @@ class Activity:
             chosen = self._schedule([words for words, _ in self._turns])
             self._turns.pop(chosen)[1].wake()
             return
+        if self._transport.relieve():
+            return
         for future in self._settled:
             if not future.done():
                 future.set_result(None)

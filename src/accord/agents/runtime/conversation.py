@@ -10,10 +10,11 @@ the order in which they were sent.
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accord.agents.runtime.letters import Begun
+from accord.errors import StoreError
 from accord.language.global_tree import CRASH
 from accord.language.labels import print_word
 from accord.ledger.attempts import Given, describe
@@ -69,6 +70,8 @@ class Conversation:
         self.begun: Begun | None = None
         """What the transport knows of it, if it has begun."""
         self.over = False
+        self.torn = False
+        """Whether a message may be missing in it: then it is over, and whoever works on it has crashed."""
         self.crashed: set[str] = set()
         """The partners that have crashed; the role notices it where the protocol says so."""
         self.lost: str | None = None
@@ -78,6 +81,9 @@ class Conversation:
         self.notices: list[str] = []
         """Letters about those that are gone; until it has begun, the next life must be told of them too."""
         self.sending = asyncio.Lock()
+        self.sent: Counter[str] = Counter()
+        """How many messages the role has sent, by receiver."""
+        self._got: Counter[str] = Counter()
         self._arrived: dict[str, deque[tuple[int, Delivery]]] = {}
 
     # -- what happens --------------------------------------------------------------------------------------------------
@@ -95,6 +101,9 @@ class Conversation:
                 self.lost = self.lost or letter.sender
             return None
         problem = self.following.payload_problem(letter.label, letter.payload)
+        self._got[letter.sender] += 1
+        if letter.nth != self._got[letter.sender]:
+            problem = f"it is message {letter.nth} of `{letter.sender}`, and {self._got[letter.sender]} was next"
         if problem is not None:
             return self.refuse("?", letter.label, letter.payload, letter.sender, problem)
         if Symbol("?", letter.label, letter.sender) not in self.following.ahead[self.state]:
@@ -103,6 +112,10 @@ class Conversation:
                 return verdict
         self._arrived.setdefault(letter.sender, deque()).append((order, delivery))
         return None
+
+    def has_come(self, letter: Letter) -> bool:
+        """Whether a message has come before: whoever did not know whether it was posted has posted it again."""
+        return not letter.gone and letter.nth <= self._got[letter.sender]
 
     def refuse(
         self, direction: Direction, label: str, payload: dict[str, Any], partner: str, problem: str
@@ -142,6 +155,18 @@ class Conversation:
         if isinstance(verdict, Ok):
             self.state = self.following.after(self.state, symbol)
         return verdict
+
+    def tear(self) -> None:
+        """Sending was interrupted, and nobody knows whether the message is there."""
+        self.over = self.torn = True
+
+    def check_whole(self) -> None:
+        """`StoreError` if a message may be missing in it."""
+        if self.torn:
+            raise StoreError(
+                f"sending in conversation {self.id} was interrupted, and nobody knows whether the message is there: "
+                "it cannot go on"
+            )
 
     @property
     def waiting(self) -> list[str]:

@@ -7,20 +7,17 @@ from collections import OrderedDict, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from accord.agents.runtime.letters import MOST_REMEMBERED
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from accord.agents.following import Part
     from accord.agents.runtime.activity import Activity
-    from accord.agents.runtime.letters import Begun, Letter
+    from accord.agents.runtime.letters import Begun, Key, Letter
     from accord.agents.runtime.transport import Transport
     from accord.ledger import Ledger
 
-__all__ = ["Hub", "Key", "Remembered"]
-
-Key = tuple[str, "Part"]
-"""A conversation, and the role that an agent has in it."""
-_MOST_REMEMBERED = 10_000
+__all__ = ["Hub", "Remembered"]
 
 
 class Remembered:
@@ -37,7 +34,7 @@ class Remembered:
     def add(self, key: Key) -> None:
         """Remember one more; the oldest is forgotten if there are too many."""
         self._keys[key] = None
-        if len(self._keys) > _MOST_REMEMBERED:
+        if len(self._keys) > MOST_REMEMBERED:
             self._keys.popitem(last=False)
 
     def __contains__(self, key: object) -> bool:
@@ -46,7 +43,7 @@ class Remembered:
     def bury(self, key: Key, role: str) -> None:
         """A role has crashed in a conversation that the agent has not heard of."""
         self._crashed[key] = self.buried(key) | {role}
-        if len(self._crashed) > _MOST_REMEMBERED:
+        if len(self._crashed) > MOST_REMEMBERED:
             self._crashed.popitem(last=False)
 
     def buried(self, key: Key) -> frozenset[str]:

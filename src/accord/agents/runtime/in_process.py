@@ -7,7 +7,8 @@ from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from accord.agents.runtime.letters import Delivery
+from accord.agents.runtime.estates import Left
+from accord.agents.runtime.letters import MOST_REMEMBERED, Delivery
 from accord.agents.runtime.transport import Transport
 from accord.errors import UsageError
 
@@ -16,9 +17,19 @@ if TYPE_CHECKING:
 
     from accord.agents.following import Part
     from accord.agents.runtime.activity import Pause
-    from accord.agents.runtime.letters import Begun, Letter
+    from accord.agents.runtime.estates import Will
+    from accord.agents.runtime.letters import Begun, Key, Letter
 
 __all__ = ["InProcess"]
+
+
+@dataclass(eq=False)
+class _Place:
+    """Somebody who waits for room in a lane."""
+
+    lane: str
+    pause: Pause
+    let_in: bool = False
 
 
 @dataclass
@@ -28,8 +39,9 @@ class _Box:
     waiting: deque[Delivery] = field(default_factory=deque)
     taken: dict[str, Delivery] = field(default_factory=dict)
     lanes: Counter[str] = field(default_factory=Counter)
-    full: deque[tuple[str, Pause]] = field(default_factory=deque)
-    begun: dict[tuple[str, Part], Begun] = field(default_factory=dict)
+    full: deque[_Place] = field(default_factory=deque)
+    begun: dict[Key, Begun] = field(default_factory=dict)
+    broken: deque[Key] = field(default_factory=lambda: deque(maxlen=MOST_REMEMBERED))
     is_open: bool = False
     arrival: asyncio.Future[None] | None = None
 
@@ -41,16 +53,16 @@ class InProcess(Transport):
         self._boxes: dict[str, _Box] = {}
         self._posted = 0
 
-    async def open(self, name: str, parts: Sequence[Part], capacity: int) -> list[Begun]:
+    async def open(self, name: str, wills: Sequence[Will], capacity: int) -> Left:
         """Begin a life."""
         box = self._boxes.setdefault(name, _Box(capacity))
         if box.is_open:
             raise UsageError(f"there is an agent `{name}` already")
-        box.is_open, box.capacity, box.parts = True, capacity, tuple(parts)
+        box.is_open, box.capacity, box.parts = True, capacity, tuple([will.part for will in wills])
         again = sorted(box.taken.values(), key=lambda delivery: int(delivery.number))
         box.waiting.extendleft(reversed(again))
         box.taken.clear()
-        return list(box.begun.values())
+        return Left(list(box.begun.values()), list(box.broken))
 
     async def find(self, part: Part) -> list[str]:
         """All agents that play a role."""
@@ -68,14 +80,14 @@ class InProcess(Transport):
         # Who has waited goes first: else somebody might wait forever.
         must_wait = not letter.gone and (box.lanes[letter.lane] >= box.capacity or self._queues(box, letter.lane))
         while must_wait:
-            place = (letter.lane, pause)
+            place = _Place(letter.lane, pause)
             box.full.append(place)
             try:
                 await pause.wait()
             finally:
                 if place in box.full:
                     box.full.remove(place)
-            must_wait = box.lanes[letter.lane] >= box.capacity
+            must_wait = box.lanes[letter.lane] >= box.capacity and not place.let_in
         self._posted += 1
         box.lanes[letter.lane] += 1
         box.waiting.append(Delivery(str(self._posted), letter))
@@ -84,7 +96,7 @@ class InProcess(Transport):
 
     @staticmethod
     def _queues(box: _Box, lane: str) -> bool:
-        return any(waiting == lane for waiting, _ in box.full)
+        return any(place.lane == lane for place in box.full)
 
     async def take(self, name: str) -> Delivery:
         """The next letter."""
@@ -108,23 +120,36 @@ class InProcess(Transport):
             if not box.lanes[lane]:
                 del box.lanes[lane]
             for place in box.full:
-                if place[0] == lane:
+                if place.lane == lane:
                     box.full.remove(place)
-                    place[1].wake()
+                    place.pause.wake()
                     break
 
     async def begin(self, name: str, begun: Begun) -> None:
         """Remember a conversation."""
         self._boxes[name].begun[begun.conversation, begun.part] = begun
 
-    async def end(self, name: str, begun: Begun, numbers: Sequence[str]) -> None:
+    async def end(self, name: str, begun: Begun, numbers: Sequence[str], *, broken: bool) -> None:
         """Forget a conversation."""
-        self._boxes[name].begun.pop((begun.conversation, begun.part), None)
+        key = (begun.conversation, begun.part)
+        self._boxes[name].begun.pop(key, None)
+        if broken:
+            self._boxes[name].broken.append(key)
         await self.settle(name, numbers)
 
     async def close(self, name: str) -> None:
         """The agent stops."""
         self._boxes[name].is_open = False
+
+    def relieve(self) -> bool:
+        """Let in one that waits for room, in the mailbox where the fewest letters are."""
+        full = [box for box in self._boxes.values() if box.full]
+        if not full:
+            return False
+        place = min(full, key=lambda box: sum(box.lanes.values())).full.popleft()
+        place.let_in = True
+        place.pause.wake()
+        return True
 
     @property
     def untaken(self) -> int:

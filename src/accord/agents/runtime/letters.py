@@ -8,9 +8,12 @@ import msgspec
 
 from accord.agents.following import Part
 
-__all__ = ["Begun", "Delivery", "Gone", "Letter"]
+__all__ = ["MOST_REMEMBERED", "Begun", "Delivery", "Gone", "Key", "Letter"]
 
-
+Key = tuple[str, Part]
+"""A conversation, and the role that an agent has in it."""
+MOST_REMEMBERED = 10_000
+"""How many conversations that are over an agent remembers, so that nothing late opens one of them again."""
 Gone = Literal["", "crashed", "lost"]
 
 
@@ -20,6 +23,9 @@ class Letter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     `cast` says which agent plays which role. A letter that says `gone` carries no message: its sender has crashed where
     the protocol lets somebody notice that (`crashed`, and `noticed_by` says who), or the conversation is over for
     everybody (`lost`).
+
+    `nth` counts the messages from this sender to this receiver in the conversation, from 1: so one that comes twice is
+    taken once, and one that comes out of its order is noticed.
     """
 
     conversation: str
@@ -30,6 +36,7 @@ class Letter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     label: str
     payload: dict[str, Any]
     cast: dict[str, str]
+    nth: int = 0
     opens: bool = False
     gone: Gone = ""
     noticed_by: tuple[str, ...] = ()

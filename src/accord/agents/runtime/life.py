@@ -18,7 +18,7 @@ from accord.agents.runtime.activity import Presence
 from accord.agents.runtime.conversation import Conversation, watch
 from accord.agents.runtime.strand import Strand
 from accord.agents.runtime.telling import tell
-from accord.errors import StoreError, UsageError, ViolationError
+from accord.errors import UsageError, ViolationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Coroutine, Sequence
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from accord.agents.runtime.activity import Pause
     from accord.agents.runtime.addressing import Addressee
     from accord.agents.runtime.conversation import Arrival
-    from accord.agents.runtime.hub import Hub, Key
-    from accord.agents.runtime.letters import Delivery, Letter
+    from accord.agents.runtime.hub import Hub
+    from accord.agents.runtime.letters import Delivery, Key, Letter
     from accord.agents.runtime.memory import Memory
     from accord.ledger import RecordedMonitor
     from accord.monitor import Monitor
@@ -95,7 +95,8 @@ class Life:
             begun = conversation.begun
             if begun is not None and any(name not in but for name in begun.cast.values()):
                 await tell(self.hub, begun, "lost", but)
-                await self.hub.transport.end(self.name, begun, conversation.unsettled + conversation.waiting)
+                left = conversation.unsettled + conversation.waiting
+                await self.hub.transport.end(self.name, begun, left, broken=True)
 
     def _run(self, work: Coroutine[object, object, None], presence: Presence | None) -> None:
         if presence is not None:
@@ -137,11 +138,17 @@ class Life:
         conversation = self.conversations.get(key)
         if conversation is None:
             following = next((f for f in self.declaration.roles if f.part == letter.part), None)
+            if following is not None and not self._is_addressed(letter, following):
+                following = None
             unheard = letter.gone == "crashed" and letter.receiver not in letter.noticed_by
             if following is None or key in self._over or letter.gone == "lost" or unheard:
-                await self._undeliverable(delivery, key)
+                why = "its conversation is over" if key in self._over else "the agent does not follow this protocol"
+                await self._undeliverable(delivery, key, why)
                 return
             conversation = self._add(letter.conversation, following, dict(letter.cast))
+        elif conversation.has_come(letter):
+            await self._undeliverable(delivery, key, "it has come before")
+            return
         verdict = conversation.arrive(delivery, next(self._orders))
         noticing = letter.gone == "crashed" and letter.receiver in letter.noticed_by
         if noticing and conversation.misses(letter.sender):
@@ -153,15 +160,19 @@ class Life:
             return
         self._advance(conversation)
 
-    async def _undeliverable(self, delivery: Delivery, key: Key) -> None:
-        """What to do with a letter for a conversation that the agent is not in."""
+    def _is_addressed(self, letter: Letter, following: Following) -> bool:
+        """Whether a letter says who plays what, this agent among them."""
+        roles = following.choreography.roles
+        return letter.cast.keys() == set(roles) and letter.cast[letter.receiver] == self.name and letter.sender in roles
+
+    async def _undeliverable(self, delivery: Delivery, key: Key, why: str) -> None:
+        """What to do with a letter that nobody here can have."""
         letter = delivery.letter
         if letter.gone == "lost":
             self._over.add(key)  # what others had sent in it before may come after this
         elif letter.gone:
             self._over.bury(key, letter.sender)
         else:
-            why = "its conversation is over" if key in self._over else "the agent does not follow this protocol"
             self.hub.note(letter, self.name, "not delivered", {"label": letter.label, "why": why})
         await self.settle([delivery.number])
 
@@ -211,8 +222,8 @@ class Life:
         for conversation in strand.conversations:
             if not conversation.over:
                 await self._let_go(strand, conversation, bereaved)
-            elif self.conversations.get((conversation.id, conversation.following.part)) is conversation:
-                raise StoreError(f"a message of conversation {conversation.id} may not have been sent: it cannot go on")
+            else:
+                conversation.check_whole()
 
     async def _let_go(self, strand: Strand, conversation: Conversation, bereaved: bool) -> None:
         """A strand has ended: what does that mean for a conversation of it?"""
@@ -243,6 +254,18 @@ class Life:
         self._advance(conversation)
 
     # -- what strands need ---------------------------------------------------------------------------------------------
+
+    async def check_alive(self) -> None:
+        """`StoreError` if others may take this agent for dead, or it runs elsewhere by now.
+
+        A handler that was cancelled, because its life is over, and goes on all the same is cancelled again here.
+        """
+        if self._stopping:
+            await asyncio.sleep(0)  # it may try for ever, but others have their turn
+            raise asyncio.CancelledError
+        loss = self.hub.transport.loss(self.name)
+        if loss is not None:
+            raise loss
 
     def check_class(self, message_class: type) -> None:
         """`UsageError` if a class is not what the protocols say of a message of that name."""
@@ -284,22 +307,44 @@ class Life:
             await self.hub.transport.post(conversation.cast[letter.receiver], letter, pause)
         except BaseException:
             # Nobody knows whether it is there. The monitor says that it was sent, so the conversation cannot go on.
-            conversation.over = True
+            conversation.tear()
             raise
+
+    async def unbroken(self, work: Callable[[], Coroutine[object, object, None]]) -> None:
+        """Do what follows from a message that the monitor has seen already.
+
+        A time limit that runs out in the middle comes too late: the message is there. So it is done again, which does
+        no harm, and the verb goes on as if the limit had not run out; only the end of this life ends it.
+        """
+        while True:
+            try:
+                await work()
+            except asyncio.CancelledError:
+                if self._stopping:
+                    raise
+            else:
+                return
+
+    async def own_up(self, conversation: Conversation, handled: Sequence[str], *, begins: bool) -> None:
+        """Let the transport know of a conversation, if it begins here, and of the letters in it that are handled."""
+        if begins:
+            await self.begin(conversation)
+        await self.settle(handled)
 
     async def begin(self, conversation: Conversation) -> None:
         """Others know of it from now on, or something else of it."""
         begun = conversation.as_begun
         if conversation.begun != begun:
-            conversation.begun = begun
             await self.hub.transport.begin(self.name, begun)
-        notices, conversation.notices = conversation.notices, []
+            conversation.begun = begun
+        notices = list(conversation.notices)
         await self.settle(notices)
+        del conversation.notices[: len(notices)]
 
     async def finish(self, conversation: Conversation) -> None:
         """Nothing more can happen in it."""
         conversation.session.close()
-        await self._end(conversation)
+        await self.unbroken(lambda: self._end(conversation, broken=False))
 
     async def settle(self, numbers: Sequence[str]) -> None:
         """These letters are handled; what they have changed is kept before."""
@@ -317,7 +362,7 @@ class Life:
         conversation.over = True
         self.hub.note(conversation.as_begun, self.name, "left", {"why": why, **conversation.standing})
         await tell(self.hub, conversation.as_begun, "lost")
-        await self._end(conversation)
+        await self._end(conversation, broken=True)
 
     async def bereaved(self, conversation: Conversation) -> PartnerCrashedError:
         """A partner has crashed, and there is nothing to do about it."""
@@ -325,8 +370,8 @@ class Life:
             await self._lose(conversation)
         role = conversation.lost or ""
         message = (
-            f"`{role}` of protocol `{conversation.following.protocol}` has crashed, and the protocol does not say what "
-            f"comes then: the conversation {conversation.id} is over"
+            f"`{role}` of protocol `{conversation.following.protocol}`, agent `{conversation.cast.get(role)}`, has "
+            f"crashed, and the protocol does not say what comes then: the conversation {conversation.id} is over"
         )
         return PartnerCrashedError(message, role=role, conversation=conversation.id)
 
@@ -338,7 +383,7 @@ class Life:
             await tell(self.hub, conversation.as_begun, "lost")
         why = f"`{conversation.lost}` has crashed"
         self.hub.note(conversation.as_begun, self.name, "left", {"why": why, **conversation.standing})
-        await self._end(conversation)
+        await self._end(conversation, broken=True)
 
     def forget(self, conversation: Conversation) -> None:
         """It has not been opened after all."""
@@ -350,11 +395,11 @@ class Life:
         self.conversations[identity, following.part] = conversation
         return conversation
 
-    async def _end(self, conversation: Conversation) -> None:
+    async def _end(self, conversation: Conversation, *, broken: bool) -> None:
         conversation.over = True
         key = (conversation.id, conversation.following.part)
         self.conversations.pop(key, None)
         self._over.add(key)
         left = conversation.unsettled + conversation.notices + conversation.waiting
         await self.save()
-        await self.hub.transport.end(self.name, conversation.as_begun, left)
+        await self.hub.transport.end(self.name, conversation.as_begun, left, broken=broken)

@@ -19,6 +19,8 @@ from accord.stores.record import Record, check_name, read, write
 from accord.stores.store import Change
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from accord.agents.declaring import Declaration
     from accord.stores.record import Row
     from accord.stores.store import Store
@@ -35,8 +37,12 @@ class _Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="
 class Memory:
     """What an agent of a name remembers from life to life."""
 
-    def __init__(self, store: Store, name: str, declaration: Declaration) -> None:
+    def __init__(
+        self, store: Store, name: str, declaration: Declaration, loss: Callable[[], StoreError | None]
+    ) -> None:
         self._store = store
+        self._loss = loss
+        """Why the agent may live elsewhere by now, and has no say in what is kept."""
         self._key = check_name(f"agent:{name}")
         self._contract = declaration.roles[0].contract.digest
         self._protocol = declaration.roles[0].protocol
@@ -61,6 +67,9 @@ class Memory:
         fields = read_fields(agent)
         if fields == self._kept or not persistent_fields(type(agent)):
             return
+        loss = self._loss()
+        if loss is not None:
+            raise loss
         row: Row | None = None
 
         def judge(there: Row | None) -> Change:

@@ -5,11 +5,14 @@ it takes are one step; what a process has taken and not settled when it is kille
 life of the agent reads the stream from its beginning.
 
 Under `PREFIX:agents:{NAME}:` stand `box`, the stream; `lanes`, how many letters of each lane are in it; `begun`, the
-conversations that the agent has begun; `life`, the token of the life it belongs to, its capacity and its parts; and
-`unreadable`, what was in the stream and is no letter. `PREFIX:parts:…` are the names of those that play a role.
+conversations that the agent has begun; `broken`, the last ones that are over though the protocol was not; `life`, the
+token of the life it belongs to, its capacity, its wills, and whether it is `gone`, that is, held for one that is dead;
+and `unreadable`, the last things that were in the stream and are no letter. `PREFIX:parts:…` are the names of those
+that play a role, and `PREFIX:beats` has a token and a number for each agent that lives, or has died and was not laid to
+rest; the number changes while its process is there.
 
-INVARIANT: only the life that opened a mailbox last can settle letters or begin conversations. One that has lost its
-mailbox to another process is told so before it can send anything.
+Everything that is asked of Redis can be asked again without harm, and is, while the lease lasts: a Redis that is away
+for a moment is waited for.
 """
 
 from __future__ import annotations
@@ -17,87 +20,91 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import secrets
+import time
 from collections import deque
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 from urllib.parse import quote
 
 import msgspec
 
-from accord.agents.following import Part
-from accord.agents.runtime.letters import Begun, Delivery, Letter
+from accord.agents.failures import SupersededError
+from accord.agents.runtime import redis_scripts as scripts
+from accord.agents.runtime.estates import Estate, Left, Will
+from accord.agents.runtime.leases import LOOKS, Watch
+from accord.agents.runtime.letters import MOST_REMEMBERED, Begun, Delivery, Letter
 from accord.agents.runtime.transport import Transport
 from accord.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
+    from accord.agents.following import Part
     from accord.agents.runtime.activity import Pause
 
 __all__ = ["RedisStreams"]
 
+R = TypeVar("R")
+
 _AT_ONCE = 16
-_BLOCK_MILLISECONDS = 1000
+_BLOCK_SECONDS = 1.0
+_ANSWER_SECONDS = 5.0
 _SHORTEST, _LONGEST = 0.002, 0.1
+_MOST_UNREADABLE = 1000
+_DEFAULT_CAPACITY = 100
 
-_POST = """
-local room = tonumber(redis.call('HGET', KEYS[3], 'capacity') or ARGV[4])
-if ARGV[2] == '' and tonumber(redis.call('HGET', KEYS[2], ARGV[1]) or '0') >= room then
-    return 0
-end
-redis.call('XADD', KEYS[1], '*', 'letter', ARGV[3], 'lane', ARGV[1])
-redis.call('HINCRBY', KEYS[2], ARGV[1], 1)
-return 1
-"""
 
-# ARGV: the token, what to do with a conversation ('' nothing, 'begin', 'end'), its key, what is kept of it, numbers.
-_SETTLE = """
-if redis.call('HGET', KEYS[3], 'token') ~= ARGV[1] then
-    return 0
-end
-if ARGV[2] == 'begin' then
-    redis.call('HSET', KEYS[4], ARGV[3], ARGV[4])
-elseif ARGV[2] == 'end' then
-    redis.call('HDEL', KEYS[4], ARGV[3])
-end
-for index = 5, #ARGV do
-    local found = redis.call('XRANGE', KEYS[1], ARGV[index], ARGV[index])
-    if #found == 1 then
-        local fields = found[1][2]
-        for place = 1, #fields, 2 do
-            if fields[place] == 'lane' and redis.call('HINCRBY', KEYS[2], fields[place + 1], -1) <= 0 then
-                redis.call('HDEL', KEYS[2], fields[place + 1])
-            end
-        end
-        redis.call('XDEL', KEYS[1], ARGV[index])
-    end
-end
-return 1
-"""
+@dataclass
+class _Box:
+    """A mailbox that this process holds."""
+
+    token: str
+    inherited: bool = False
+    last: str = "0-0"
+    read: deque[tuple[bytes, dict[bytes, bytes]]] = field(default_factory=deque)
+    lost: StoreError | None = None
 
 
 class RedisStreams(Transport):
     """Mailboxes in the Redis that `url` names, under keys that begin with `prefix`.
 
-    `patience` is how many seconds a conversation waits for somebody to play a role that nobody plays yet. It is an
-    asynchronous context manager, and closes its connections when the block ends.
+    A process that is not heard of for `lease` seconds is given up for dead: its partners are told, and it can send
+    nothing any more. `patience` is how many seconds to wait for somebody to play a role that nobody plays yet, for room
+    in a mailbox before it is filled beyond its bound, and for a Redis that is not there when an agent starts.
+
+    It is an asynchronous context manager, and closes its connections when the block ends.
     """
 
-    def __init__(self, url: str, *, prefix: str = "accord", patience: float = 10) -> None:
+    def __init__(self, url: str, *, prefix: str = "accord", patience: float = 10, lease: float = 10) -> None:
         if type(prefix) is not str or quote(prefix, safe=":") != prefix or not prefix:
             raise UsageError(f"a prefix has letters, digits and `:`, `-`, `_`, `.` only, got {prefix!r}")
+        if not lease > 0 or not patience >= 0:
+            raise UsageError("`lease` is a number of seconds, `patience` too, or 0")
         driver = _load()
         self._error: type[Exception] = driver.RedisError
-        self._prefix, self._patience = prefix, patience
+        self._away = (driver.ConnectionError, driver.TimeoutError, OSError)
+        self._prefix, self._patience, self._lease = prefix, patience, lease
+        options = {"socket_timeout": _ANSWER_SECONDS, "socket_connect_timeout": _ANSWER_SECONDS}
+        never = driver.asyncio.retry.Retry(driver.backoff.NoBackoff(), 0)  # we ask again ourselves
         try:
-            self._client: Any = driver.asyncio.Redis.from_url(url)
+            self._client: Any = driver.asyncio.Redis.from_url(url, retry=never, **options)
         except ValueError:
             raise UsageError("this is no address of a Redis; one is `redis://HOST:PORT/NUMBER`") from None
-        self._post_script = self._client.register_script(_POST)
-        self._settle_script = self._client.register_script(_SETTLE)
-        self._tokens: dict[str, str] = {}
-        self._last: dict[str, str] = {}
-        self._read: dict[str, deque[tuple[bytes, dict[bytes, bytes]]]] = {}
+        self._post_script = self._client.register_script(scripts.POST)
+        self._settle_script = self._client.register_script(scripts.SETTLE)
+        self._beat_script = self._client.register_script(scripts.BEAT)
+        self._inherit_script = self._client.register_script(scripts.INHERIT)
+        self._rest_script = self._client.register_script(scripts.REST)
+        self._boxes: dict[str, _Box] = {}
+        self._superseded: dict[str, StoreError] = {}
+        self._heard = time.monotonic()
+        """When the last request was sent by which others know that this process lives."""
+        self._beats = count()
+        self._watch = Watch()
+        self._watching = asyncio.Lock()
+        self._orphans: dict[str, str] = {}
 
     async def __aenter__(self) -> Self:
         return self
@@ -105,73 +112,185 @@ class RedisStreams(Transport):
     async def __aexit__(self, *_: object) -> None:
         await self._client.aclose()
 
-    async def open(self, name: str, parts: Sequence[Part], capacity: int) -> list[Begun]:
+    # -- lives ---------------------------------------------------------------------------------------------------------
+
+    async def open(self, name: str, wills: Sequence[Will], capacity: int) -> Left:
         """Begin a life."""
-        token = secrets.token_hex(8)
-        with self._told():
-            before = await self.parts(name)
+        if name in self._superseded:
+            raise self._superseded[name]
+        token, now = secrets.token_hex(8), time.monotonic()
+        before = await self.parts(name)
+        described = msgspec.json.encode(list(wills))
+        life = {"token": token, "capacity": capacity, "wills": described, "gone": ""}
+
+        async def write() -> list[Any]:
             async with self._client.pipeline(transaction=True) as pipe:
                 for part in before:
                     pipe.srem(self._directory(part), name)
-                for part in parts:
-                    pipe.sadd(self._directory(part), name)
-                described = msgspec.json.encode(list(parts))
-                pipe.hset(self._key(name, "life"), mapping={"token": token, "capacity": capacity, "parts": described})
+                for will in wills:
+                    pipe.sadd(self._directory(will.part), name)
+                pipe.hset(self._key(name, "life"), mapping=life)
+                pipe.hset(self._key("beats"), name, token)
                 pipe.hvals(self._key(name, "begun"))
-                found = (await pipe.execute())[-1]
-        self._tokens[name], self._last[name], self._read[name] = token, "0", deque()
-        return [msgspec.json.decode(begun, type=Begun) for begun in found]
+                pipe.lrange(self._key(name, "broken"), 0, -1)
+                return (await pipe.execute())[-2:]  # type: ignore[no-any-return] # a list of answers
+
+        begun, broken = await self._ask(write, self._patience)
+        if not self._boxes:
+            self._heard = now
+        self._boxes[name] = _Box(token)
+        return _left(begun, broken)
+
+    async def close(self, name: str) -> None:
+        """The agent stops; it stays in the directory, so that letters for it are kept."""
+        box = self._boxes.pop(name, None)
+        if box is not None and box.inherited:
+            keys = [self._key("beats"), self._key(name, "life"), self._key(name, "box")]
+            await self._ask(lambda: self._rest_script(keys=keys, args=[box.token, name, box.last]))
+
+    async def inherit(self) -> Estate:
+        """Be heard of, listen for others, and open the mailbox of one that is dead."""
+        async with self._watching:
+            while True:
+                while self._orphans:
+                    name, beat = self._orphans.popitem()
+                    estate = await self._open_for(name, beat)
+                    if estate is not None:
+                        return estate
+                await asyncio.sleep(self._lease / LOOKS)
+                await self._beat()
+
+    async def _beat(self) -> None:
+        names = list(self._boxes)
+        keys = [self._key("beats"), *(self._key(name, "life") for name in names)]
+        tokens = [part for name in names for part in (name, self._boxes[name].token)]
+        now = time.monotonic()
+        arguments = [next(self._beats), *tokens]
+        try:
+            standing, flat = await self._ask(lambda: self._beat_script(keys=keys, args=arguments), 0)
+        except StoreError:
+            self._watch.forget()
+            return
+        for name, token, answer in zip(names, tokens[1::2], standing, strict=True):
+            box = self._boxes.get(name)
+            if box is not None and box.token == token and answer != scripts.OK:
+                box.lost = self._loss(name, answer)
+        self._heard = now
+        beats = {name.decode(): beat.decode() for name, beat in zip(flat[::2], flat[1::2], strict=True)}
+        silent = self._watch.look(beats)
+        self._orphans = {name: beat for name, beat in silent.items() if name not in self._boxes}
+
+    async def _open_for(self, name: str, beat: str) -> Estate | None:
+        """The estate of one that is dead; `None` if it is not, or if somebody else deals with it."""
+        token, life = secrets.token_hex(8), self._key(name, "life")
+
+        async def take_over() -> int:
+            return await self._inherit_script(keys=[self._key("beats"), life], args=[name, beat, token])  # type: ignore[no-any-return] # a number
+
+        async def read() -> list[Any]:
+            async with self._client.pipeline(transaction=True) as pipe:
+                pipe.hget(life, "wills")
+                pipe.hvals(self._key(name, "begun"))
+                pipe.lrange(self._key(name, "broken"), 0, -1)
+                pipe.xrange(self._key(name, "box"))
+                return await pipe.execute()  # type: ignore[no-any-return] # a list of answers
+
+        try:
+            if not await self._ask(take_over, 0):
+                return None
+            wills, begun, broken, entries = await self._ask(read, 0)
+            known, left = [] if wills is None else _decode(wills, list[Will]), _left(begun, broken)
+        except StoreError:
+            return None  # it is inherited again after another lease: by then Redis may be back, or who can read it
+        letters = [_delivery(number, fields) for number, fields in entries]
+        last = entries[-1][0].decode() if entries else "0-0"
+        self._boxes[name] = _Box(token, inherited=True, last=last)
+        return Estate(name, known, left, [delivery for delivery in letters if delivery is not None])
+
+    def loss(self, name: str) -> StoreError | None:
+        """Why a mailbox may belong to somebody else: that is known, or this process was silent for too long."""
+        box = self._boxes.get(name)
+        if box is not None and box.lost is not None:
+            return box.lost
+        silent = time.monotonic() - self._heard
+        if silent < self._lease:
+            return None
+        return StoreError(f"this process was not heard of for {silent:.0f} s: others may have given it up for dead")
+
+    # -- who plays what ------------------------------------------------------------------------------------------------
 
     async def find(self, part: Part) -> list[str]:
-        """All agents that play a role; waits for the first one."""
-        loop = asyncio.get_running_loop()
-        until, pause = loop.time() + self._patience, _SHORTEST
+        """All agents that play a role and live; waits for the first one, and then names those that have died."""
+        until, pause = time.monotonic() + self._patience, _SHORTEST
+
+        async def gone() -> list[bytes | None]:
+            async with self._client.pipeline(transaction=False) as pipe:
+                for name in names:
+                    pipe.hget(self._key(name, "life"), "gone")
+                return await pipe.execute()  # type: ignore[no-any-return] # a list of answers
+
         while True:
-            with self._told():
-                found = await self._client.smembers(self._directory(part))
-            if found or loop.time() >= until:
-                return sorted(name.decode() for name in found)
+            found = await self._ask(lambda: self._client.smembers(self._directory(part)), self._patience)
+            names = sorted(name.decode() for name in found)
+            dead = await self._ask(gone, self._patience)
+            living = [name for name, answer in zip(names, dead, strict=True) if answer != b"1"]
+            if living or time.monotonic() >= until:
+                return living or names
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LONGEST)
 
     async def parts(self, name: str) -> list[Part]:
         """What an agent plays."""
-        with self._told():
-            found = await self._client.hget(self._key(name, "life"), "parts")
-        return [] if found is None else msgspec.json.decode(found, type=list[Part])
+        found = await self._ask(lambda: self._client.hget(self._key(name, "life"), "wills"), self._patience)
+        return [] if found is None else [will.part for will in _decode(found, list[Will])]
+
+    # -- letters -------------------------------------------------------------------------------------------------------
 
     async def post(self, name: str, letter: Letter, pause: Pause) -> None:  # noqa: ARG002 - Redis is outside
         """Put a letter into a mailbox."""
+        sender = letter.cast.get(letter.sender, "")
+        keys = [self._key(name, what) for what in ("box", "lanes", "life")]
+        keys += [self._key(sender, "life"), self._key("beats")]
         data = msgspec.json.encode(letter)
-        keys = [self._key(name, "box"), self._key(name, "lanes"), self._key(name, "life")]
-        arguments = [letter.lane, letter.gone, data, 100]
-        wait = _SHORTEST
+        until, wait = time.monotonic() + self._patience, _SHORTEST
         while True:
-            with self._told():
-                kept = await self._post_script(keys=keys, args=arguments)
-            if kept:
+            # Two that wait for room in each other's mailboxes would wait for ever, so the bound gives way in the end.
+            unbounded = letter.gone or (time.monotonic() >= until and "late")
+            arguments = [self._token(sender), letter.lane, unbounded or "", data, _DEFAULT_CAPACITY, name]
+            answer = await self._ask(partial(self._post_script, keys=keys, args=arguments))
+            if answer == scripts.OK:
                 return
+            if answer == scripts.ORPHANED:
+                raise StoreError(f"agent `{name}` is dead, nobody has started it again, and its mailbox is full")
+            if answer != scripts.FULL:
+                raise self._loss(sender, answer)
             await asyncio.sleep(wait)
             wait = min(2 * wait, _LONGEST)
 
     async def take(self, name: str) -> Delivery:
         """The next letter."""
-        box, read = self._key(name, "box"), self._read[name]
+        stream, box = self._key(name, "box"), self._boxes[name]
+        block = max(1, int(1000 * min(_BLOCK_SECONDS, self._lease / LOOKS)))
         while True:
-            while not read:
-                with self._told():
-                    found = await self._client.xread({box: self._last[name]}, _AT_ONCE, _BLOCK_MILLISECONDS)
+            while not box.read:
+                if box.lost is not None:
+                    raise box.lost
+                found = await self._ask(lambda: self._client.xread({stream: box.last}, _AT_ONCE, block))
                 for _, entries in found:
-                    read.extend(entries)
-            number, fields = read.popleft()
-            self._last[name] = number.decode()
-            try:
-                return Delivery(number.decode(), msgspec.json.decode(fields[b"letter"], type=Letter))
-            except (msgspec.MsgspecError, KeyError):
-                # Not ours. It is put aside, where somebody can look at it, and does not stop what is behind it.
-                with self._told():
-                    await self._client.rpush(self._key(name, "unreadable"), msgspec.json.encode(repr(fields)))
-                await self.settle(name, [number.decode()])
+                    box.read.extend(entries)
+            number, fields = box.read.popleft()
+            box.last = number.decode()
+            delivery = _delivery(number, fields)
+            if delivery is not None:
+                return delivery
+            await self._put_aside(name, number, fields)
+
+    async def _put_aside(self, name: str, number: bytes, fields: dict[bytes, bytes]) -> None:
+        """What is not ours is put where somebody can look at it, and does not stop what is behind it."""
+        aside, shown = self._key(name, "unreadable"), msgspec.json.encode(repr(fields)[:10_000])
+        await self._ask(lambda: self._client.lpush(aside, shown))
+        await self._ask(lambda: self._client.ltrim(aside, 0, _MOST_UNREADABLE - 1))
+        await self.settle(name, [number.decode()])
 
     async def settle(self, name: str, numbers: Sequence[str]) -> None:
         """These letters are dealt with."""
@@ -181,41 +300,93 @@ class RedisStreams(Transport):
         """Remember a conversation."""
         await self._settle(name, "begin", begun, ())
 
-    async def end(self, name: str, begun: Begun, numbers: Sequence[str]) -> None:
+    async def end(self, name: str, begun: Begun, numbers: Sequence[str], *, broken: bool) -> None:
         """Forget a conversation."""
-        await self._settle(name, "end", begun, numbers)
-
-    async def close(self, name: str) -> None:
-        """The agent stops; it stays in the directory, so that letters for it are kept."""
-        self._tokens.pop(name, None)
+        await self._settle(name, "break" if broken else "end", begun, numbers)
 
     async def _settle(self, name: str, act: str, begun: Begun | None, numbers: Sequence[str]) -> None:
-        keys = [self._key(name, what) for what in ("box", "lanes", "life", "begun")]
+        keys = [self._key(name, what) for what in ("box", "lanes", "life", "begun", "broken")]
         which = "" if begun is None else f"{begun.conversation}/{begun.part.protocol}/{begun.part.role}"
         kept = b"" if begun is None else msgspec.json.encode(begun)
-        with self._told():
-            done = await self._settle_script(keys=keys, args=[self._tokens.get(name, ""), act, which, kept, *numbers])
-        if not done:
-            raise StoreError(f"the mailbox of agent `{name}` belongs to another process now")
+        arguments = [self._token(name), act, which, kept, MOST_REMEMBERED, *numbers]
+        answer = await self._ask(lambda: self._settle_script(keys=keys, args=arguments))
+        if answer != scripts.OK:
+            raise self._loss(name, answer)
 
-    def _key(self, name: str, what: str) -> str:
+    # -- asking --------------------------------------------------------------------------------------------------------
+
+    def _token(self, name: str) -> str:
+        return self._boxes[name].token if name in self._boxes else ""
+
+    def _loss(self, name: str, answer: int) -> StoreError:
+        if answer != scripts.SUPERSEDED:
+            return StoreError(f"agent `{name}` was not heard of in time and given up for dead")
+        error = SupersededError(f"the mailbox of agent `{name}` belongs to another process now")
+        if name in self._boxes:
+            self._superseded[name] = error
+        return error
+
+    async def _ask(self, request: Callable[[], Awaitable[R]], patience: float | None = None) -> R:
+        """Ask Redis, and ask again while it is away."""
+        until = time.monotonic() + (self._lease if patience is None else patience)
+        pause = _SHORTEST
+        task = asyncio.current_task()
+        cancelled = 0 if task is None else task.cancelling()
+        while True:
+            failure = None
+            try:
+                answer = await request()
+            except self._away as error:
+                failure = error
+            except self._error as error:
+                raise StoreError(f"Redis did not do it ({type(error).__name__})") from error
+            # The driver waits with timeouts of its own, in which a cancellation that comes at the same time is lost.
+            if task is not None and task.cancelling() > cancelled:
+                raise asyncio.CancelledError
+            if failure is None:
+                return answer
+            if time.monotonic() >= until:
+                raise StoreError(f"Redis did not do it ({type(failure).__name__})") from failure
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LONGEST)
+
+    def _key(self, *path: str) -> str:
+        if len(path) == 1:
+            return f"{self._prefix}:{path[0]}"
+        name, what = path
         return f"{self._prefix}:agents:{{{quote(name, safe='')}}}:{what}"
 
     def _directory(self, part: Part) -> str:
         return f"{self._prefix}:parts:{hashlib.sha256(msgspec.json.encode(part)).hexdigest()}"
 
-    @contextmanager
-    def _told(self) -> Iterator[None]:
-        try:
-            yield
-        except (self._error, OSError) as error:
-            raise StoreError(f"Redis did not do it ({type(error).__name__})") from error
+
+def _decode(data: bytes, type_: type[R]) -> R:
+    try:
+        return msgspec.json.decode(data, type=type_)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        raise StoreError(
+            "what stands in Redis was not written by this version of accord; use another `prefix`"
+        ) from None
+
+
+def _delivery(number: bytes, fields: dict[bytes, bytes]) -> Delivery | None:
+    try:
+        return Delivery(number.decode(), _decode(fields[b"letter"], Letter))
+    except (StoreError, KeyError):
+        return None
+
+
+def _left(begun: list[bytes], broken: list[bytes]) -> Left:
+    over = [_decode(each, Begun) for each in broken]
+    return Left([_decode(each, Begun) for each in begun], [(each.conversation, each.part) for each in over])
 
 
 def _load() -> Any:  # noqa: ANN401 - the driver
     try:
         import redis  # noqa: PLC0415 - only who uses it needs it
         import redis.asyncio  # noqa: PLC0415
+        import redis.asyncio.retry  # noqa: PLC0415
+        import redis.backoff  # noqa: PLC0415
     except ImportError:
         raise UsageError("mailboxes in Redis need its driver: pip install 'accord[redis]'") from None
     return redis

@@ -72,6 +72,7 @@ class Strand:
 
     async def turn(self, what: str) -> None:
         """Wait for one's turn, if there is a schedule; called by every verb."""
+        await self.life.check_alive()
         task = asyncio.current_task()
         if task is not None and task not in self._tasks:  # one that the handler has started
             self._tasks.add(task)
@@ -122,6 +123,7 @@ class Strand:
         wanted = {label_of(message_class): message_class for message_class in classes}
         for message_class in classes:
             self.life.check_class(message_class)
+        await self.life.check_alive()
         await self._tidy()
         pause = Pause(self.presence)
         self._pauses.add(pause)
@@ -169,9 +171,8 @@ class Strand:
             await self.life.leave(conversation, f"`{arrival.sender}` has sent what is not allowed")
             raise _violation(conversation.following, verdict, arrival.sender)
         self.last = (conversation, arrival.sender)
-        if not is_first or conversation.following.crash_is_handled:
-            await self.life.begin(conversation)
-        await self.life.settle(handled)
+        begins = not is_first or conversation.following.crash_is_handled
+        await self.life.unbroken(lambda: self.life.own_up(conversation, handled, begins=begins))
         return Crash(arrival.sender) if delivery is None else make_message(message_class, delivery.letter.payload)
 
     async def _tidy(self) -> None:
@@ -182,7 +183,7 @@ class Strand:
         for conversation in list(self.conversations):
             if not conversation.over and conversation.finished and conversation.begun is not None:
                 await self.life.finish(conversation)
-            if conversation.over and conversation.lost is None:
+            if conversation.over and conversation.lost is None and not conversation.torn:
                 self.conversations.remove(conversation)
 
     async def _handled(self, conversation: Conversation) -> None:
@@ -195,6 +196,7 @@ class Strand:
         life, following = self.life, conversation.following
         if conversation.over and conversation.lost is not None:
             raise await life.bereaved(conversation)
+        conversation.check_whole()
         async with conversation.sending:
             wrong = following.payload_problem(label, payload)
             if conversation.over:
@@ -214,13 +216,15 @@ class Strand:
                 label=label,
                 payload=payload,
                 cast=conversation.cast,
+                nth=conversation.sent[role] + 1,
                 opens=conversation.is_new,
             )
+            conversation.sent[role] += 1
             handled, conversation.unsettled = conversation.unsettled, []
-            await life.begin(conversation)
-            await life.save()
+            await life.unbroken(lambda: life.own_up(conversation, (), begins=True))
+            await life.unbroken(life.save)
             await life.post(conversation, letter, Pause(self.presence))
-            await life.settle(handled)
+            await life.unbroken(lambda: life.settle(handled))
             if conversation.finished:
                 # Its part is done, whatever becomes of the handler: if it crashes now, nobody else is concerned.
                 await life.finish(conversation)
@@ -251,6 +255,8 @@ class Strand:
             conversation = await self.life.open(following, role, addressee)
             self.own(conversation)
             return conversation, role
+        for conversation in self._of(protocol):
+            conversation.check_whole()
         raise self._misplaced(label, payload, addressee, mine, roles)
 
     def _misplaced(
@@ -285,6 +291,8 @@ class Strand:
             if concerned and (conversation.lost if conversation.over else conversation.vain) is not None:
                 self.conversations.remove(conversation)  # it is told once
                 raise await self.life.bereaved(conversation)
+        for conversation in mine:
+            conversation.check_whole()
         labels = " or ".join(f"`{label}`" for label in wanted)
         if not alive:
             of = "" if protocol is None else f" of `{protocol}`"

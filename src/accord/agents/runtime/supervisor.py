@@ -10,7 +10,9 @@ from __future__ import annotations
 import asyncio
 import inspect
 import time
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from accord.agents.agent import Agent
@@ -18,13 +20,14 @@ from accord.agents.declaring import declaration_of
 from accord.agents.failures import GaveUpError
 from accord.agents.references import AgentRef
 from accord.agents.runtime.activity import Activity
+from accord.agents.runtime.estates import settle_estate, will_of
 from accord.agents.runtime.hub import Hub
 from accord.agents.runtime.in_process import InProcess
 from accord.agents.runtime.life import Life
 from accord.agents.runtime.memory import Memory
 from accord.agents.runtime.strategies import check_strategy, recent, to_restart
 from accord.agents.runtime.telling import tell
-from accord.errors import UsageError
+from accord.errors import StoreError, UsageError
 from accord.ledger.attempts import why
 
 if TYPE_CHECKING:
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
 
     from accord.agents.declaring import Declaration
     from accord.agents.runtime.activity import Schedule
-    from accord.agents.runtime.letters import Begun
+    from accord.agents.runtime.estates import Estate, Left, Will
     from accord.agents.runtime.strategies import Strategy
     from accord.agents.runtime.transport import Transport
     from accord.ledger import Ledger
@@ -57,6 +60,7 @@ class _Child:
     name: str
     agent_class: type[Agent]
     declaration: Declaration
+    wills: tuple[Will, ...]
     arguments: tuple[Any, ...]
     options: dict[str, Any]
     life: Life | None = None
@@ -101,6 +105,8 @@ class Supervisor:
         self._crashes: tuple[float, ...] = ()
         self._reports: asyncio.Queue[tuple[_Child, Life | None, BaseException]] = asyncio.Queue()
         self._watching: asyncio.Task[None] | None = None
+        self._keeping: asyncio.Task[None] | None = None
+        self._estates: set[asyncio.Task[None]] = set()
         self._body: asyncio.Task[Any] | None = None
         self._failure: GaveUpError | None = None
 
@@ -123,7 +129,8 @@ class Supervisor:
             inspect.signature(agent_class).bind(*arguments, **options)
         except TypeError as error:
             raise UsageError(f"`{agent_class.__name__}` cannot be made with these arguments: {error}") from None
-        child = _Child(reference.name, agent_class, declaration, arguments, options)
+        wills = tuple([will_of(following) for following in declaration.roles])
+        child = _Child(reference.name, agent_class, declaration, wills, arguments, options)
         self._children[reference.name] = child
         return reference
 
@@ -163,10 +170,11 @@ class Supervisor:
         self._body = asyncio.current_task()
         self._activity.begin()
         try:
+            self._keeping = asyncio.get_running_loop().create_task(self._keep())
             # All mailboxes are there before the first agent starts: it may send at once.
-            begun = {child.name: await self._open(child) for child in self._children.values()}
+            left = {child.name: await self._open(child) for child in self._children.values()}
             for child in self._children.values():
-                await self._live(child, begun[child.name])
+                await self._live(child, left[child.name])
             self._watching = asyncio.get_running_loop().create_task(self._watch())
         except BaseException:
             await self._shut_down()
@@ -185,15 +193,37 @@ class Supervisor:
             raise self._failure from self._failure.__cause__
 
     async def _shut_down(self) -> None:
+        """Stop everything. Whoever is in a hurry, and cancels this too, waits all the same: nothing is left behind."""
+        work = asyncio.get_running_loop().create_task(self._end_everything())
+        cancelled = None
+        while not work.done():
+            try:
+                await asyncio.wait([work])
+            except asyncio.CancelledError as error:
+                cancelled = error
+        work.result()
+        if cancelled is not None:
+            raise cancelled
+
+    async def _end_everything(self) -> None:
         if self._watching is not None:
             self._watching.cancel()
             await asyncio.wait([self._watching])
-        lives = [child.life for child in self._children.values() if child.life is not None]
-        for life in lives:
-            await life.stop()
-        for life in lives:
-            await life.say_farewell(but=self._children)
-        await self._stop(list(self._children.values()))
+        try:
+            lives = [child.life for child in self._children.values() if child.life is not None]
+            for life in lives:
+                await life.stop()
+            # Who cannot be told now is told when this process has been silent for long enough.
+            with suppress(StoreError):
+                for life in lives:
+                    await life.say_farewell(but=self._children)
+        finally:
+            await self._stop(list(self._children.values()))
+            last = {task for task in (self._keeping, *self._estates) if task is not None}
+            for task in last:
+                task.cancel()
+            if last:
+                await asyncio.wait(last)
 
     # -- crashes -------------------------------------------------------------------------------------------------------
 
@@ -222,12 +252,14 @@ class Supervisor:
             times = f"{len(self._crashes)} crashes within {self._within:g} s"
             self._give_up(f"agent `{crashed.name}` crashed ({why(error)}): {times}", error)
             return
-        names = to_restart(self._strategy, list(self._children), crashed.name)
-        children = [self._children[name] for name in names]
+        # If this process was given up for dead all its agents have lost their mailboxes, by one and the same crash.
+        lost = [name for name in self._children if self._transport.loss(name) is not None]
+        restarted = {*to_restart(self._strategy, list(self._children), crashed.name), *lost}
+        children = [child for child in self._children.values() if child.name in restarted]
         await self._stop(children)
-        begun = {child.name: await self._open(child) for child in children}
+        left = {child.name: await self._open(child) for child in children}
         for child in children:
-            await self._live(child, begun[child.name])
+            await self._live(child, left[child.name])
 
     def _give_up(self, message: str, error: BaseException) -> None:
         if self._failure is None:
@@ -236,26 +268,50 @@ class Supervisor:
             if self._body is not None:
                 self._body.cancel()
 
+    # -- the dead ------------------------------------------------------------------------------------------------------
+
+    async def _keep(self) -> None:
+        """Let others know that this process lives, and see to the estates of those that do not."""
+        while True:
+            try:
+                estate = await self._transport.inherit()
+            except Exception as error:  # noqa: BLE001 - nobody would know any more that this process lives
+                self._give_up(f"it cannot be known who lives ({why(error)})", error)
+                return
+            task = asyncio.get_running_loop().create_task(self._settle(estate))
+            self._estates.add(task)
+            task.add_done_callback(self._estates.discard)
+
+    async def _settle(self, estate: Estate) -> None:
+        # Whatever hinders us: what is left of the estate is inherited again, by whoever is there.
+        with suppress(StoreError):
+            try:
+                await settle_estate(self._hub, estate)
+            finally:
+                await self._transport.close(estate.name)
+
     # -- lives ---------------------------------------------------------------------------------------------------------
 
-    async def _open(self, child: _Child) -> list[Begun]:
-        parts = [following.part for following in child.declaration.roles]
-        begun = await self._transport.open(child.name, parts, self._mailbox)
+    async def _open(self, child: _Child) -> Left:
+        left = await self._transport.open(child.name, child.wills, self._mailbox)
         child.is_open = True
-        return begun
+        return left
 
-    async def _live(self, child: _Child, begun: list[Begun]) -> None:
+    async def _live(self, child: _Child, left: Left) -> None:
         """Begin a life; conversations of the life before are over, and those in them are told."""
         over = self._hub.over[child.name]
-        for conversation in begun:
+        for key in left.over:
+            over.add(key)
+        for conversation in left.begun:
             self._hub.note(
                 conversation, child.name, "restarted", {"why": "the agent's life has ended in the middle of it"}
             )
             over.add((conversation.conversation, conversation.part))
             await tell(self._hub, conversation, "crashed" if conversation.noticed_by else "lost")
-            await self._transport.end(child.name, conversation, ())
+            await self._transport.end(child.name, conversation, (), broken=True)
         try:
-            memory = None if self._store is None else Memory(self._store, child.name, child.declaration)
+            loss = partial(self._transport.loss, child.name)
+            memory = None if self._store is None else Memory(self._store, child.name, child.declaration, loss)
             agent = child.agent_class(*child.arguments, **child.options)
             if memory is not None:
                 memory.recall(agent)
