@@ -17,7 +17,7 @@ def no_such_protocol(name: str, known: Sequence[str], *, by_name: bool) -> Misst
     """A name that no contract declares; a text that is a bare name declares nothing either."""
     meant = name if name in known else did_you_mean(name, known)
     if by_name:
-        help_ = "a text is a contract; for the one in a file write `accord.load(Path(…))`"
+        help_ = "a text is a contract; for the one in a file write `accord.load(path)`"
         if meant:
             help_ += f'["{meant}"]'
     else:
