@@ -101,8 +101,8 @@ class _Fit:
         name, arguments, meaning = self.parts(read, scope)
         if type_.name == "Any" or name == "Any":
             return
-        if isinstance(meaning, Value):  # Name = list[str]
-            yield from self.unlike(meaning.expression, meaning.scope, type_, where, inside, place, depth + 1)
+        if isinstance(meaning, Value):  # Name = list[str], Name = NewType("Name", str)
+            yield from self.unlike(self.meant(meaning), meaning.scope, type_, where, inside, place, depth + 1)
             return
         if name in _WRAPPERS and arguments:
             yield from self.unlike(arguments[0], scope, type_, where, inside, place, depth + 1)
@@ -159,6 +159,13 @@ class _Fit:
                 yield self.doubt(wrong.scope, wrong.node, "a field", name)
             else:
                 yield wrong
+
+    def meant(self, value: Value) -> ast.expr:
+        """What a name for a type stands for."""
+        made = value.expression
+        if isinstance(made, ast.Call) and len(made.args) == 2:
+            return made.args[1] if ast.unparse(made.func).rsplit(".", 1)[-1] == "NewType" else made
+        return made
 
     def doubt(self, scope: Scope, place: ast.AST, where: str, shown: str) -> Misfit:
         return Misfit(

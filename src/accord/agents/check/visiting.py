@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Visit"]
 
+_MOST_WORLDS = 16  # in which one call begins
+
 
 class Visit(Exploring):
     """One walk through a method from one world."""
@@ -78,10 +80,9 @@ class Visit(Exploring):
 
     def at_Bind(self, operation: Bind, place: Place) -> None:  # noqa: N802
         """A name holds something else."""
-        known = self.knowledge.value(operation.value, place.world)
-        if operation.name in self.method.shared:
-            known = None
-        self.go(place, place.node.next[0], place.world.bind(RESULT, None).bind(operation.name, known))
+        for known in self.knowledge.values(operation.value, place.world):
+            held = None if operation.name in self.method.shared else known
+            self.go(place, place.node.next[0], place.world.bind(RESULT, None).bind(operation.name, held))
 
     def at_Test(self, operation: Test, place: Place) -> None:  # noqa: N802
         """Both ways, or the only one if it is known; what was found out is remembered."""
@@ -153,7 +154,11 @@ class Visit(Exploring):
 
     def at_Help(self, operation: Help, place: Place) -> None:  # noqa: N802
         """Whatever the method can come back with."""
-        inner = self.entering(operation, place.world)
+        for inner in self.entering(operation, place.world):
+            self.help(operation, place, inner)
+
+    def help(self, operation: Help, place: Place, inner: World) -> None:
+        """The same, for what is known of its arguments."""
         called = self.path(place) + self.note(operation.call, f"calls `{operation.method.name}`")
         summary = self.walker.call(operation.method, inner, called)
         length = len(called)
@@ -171,41 +176,49 @@ class Visit(Exploring):
                 if taken_by(target) != (PARTNER_CRASHED,) or is_crash:
                     self.go(place, target, world, told)
 
-    def entering(self, operation: Help, world: World) -> World:
-        """The world in which a method begins: what is known of its arguments."""
+    def entering(self, operation: Help, world: World) -> list[World]:
+        """The worlds in which a method begins: what is known of its arguments."""
         method = operation.method
-        inner = world.forget()
         parameters = method.parameters[1:] if method.self_name is not None else method.parameters
         given: dict[str, ast.expr] = dict(zip([p.arg for p in parameters], operation.call.args, strict=False))
         given |= {keyword.arg: keyword.value for keyword in operation.call.keywords if keyword.arg is not None}
+        inner = [world.forget()]
         for parameter in [*parameters, *method.node.args.kwonlyargs]:
-            inner = inner.bind(parameter.arg, self.knowledge.value(given.get(parameter.arg), world))
+            values = self.knowledge.values(given.get(parameter.arg), world)
+            if len(values) * len(inner) > _MOST_WORLDS:
+                values = [None]
+            inner = [one.bind(parameter.arg, known) for one in inner for known in values]
         return inner
 
     def at_Send(self, operation: Send, place: Place) -> None:  # noqa: N802
         """A message is sent, if it is seen which and to whom."""
-        world = place.world
-        known = self.knowledge.value(operation.message, world)
-        if known is None or known.kind != "message":
+        values = self.knowledge.values(operation.message, place.world)
+        labels = [str(known.value) for known in values if known is not None and known.kind == "message"]
+        if len(labels) < len(values):
             shown = ast.unparse(operation.message)[:60] if operation.message is not None else "nothing"
             why = f"which message `{shown}` is cannot be seen"
             self.walker.unseen(why, self.method.module, operation.call, self.path(place))
             self.ends.add(place)
             return
-        label = str(known.value)
-        self.walker.spoken.add(label)
         protocol = self.protocol(operation.protocol, operation.call, place)
         if protocol == "":
             return
+        for label in labels:
+            self.walker.spoken.add(label)
+            self.send(label, protocol, operation, place)
+
+    def send(self, label: str, protocol: str | None, operation: Send, place: Place) -> None:
+        """A message of a label is sent."""
+        scripts, world = self.walker.scripts, place.world
         if operation.is_reply:
-            outcome = conversing.reply(self.walker.scripts, world, label, protocol, handles=self.walker.handles)
+            outcome = conversing.reply(scripts, world, label, protocol, handles=self.walker.handles)
         else:
             addressee = self.walker.targets.addressee(operation.target, self.knowledge, world)
             if isinstance(addressee, str):
                 self.walker.unseen(addressee, self.method.module, operation.call, self.path(place))
                 self.ends.add(place)
                 return
-            outcome = conversing.send(self.walker.scripts, world, label, addressee, protocol)
+            outcome = conversing.send(scripts, world, label, addressee, protocol)
         self.spoken(outcome, place, operation)
 
     def at_Receive(self, operation: Receive, place: Place) -> None:  # noqa: N802
