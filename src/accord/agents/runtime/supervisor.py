@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import logging
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from accord.agents.agent import Agent
 from accord.agents.declaring import declaration_of
 from accord.agents.failures import GaveUpError
+from accord.agents.persistence import persistent_fields
 from accord.agents.references import AgentRef
 from accord.agents.runtime.activity import Activity
 from accord.agents.runtime.estates import settle_estate, will_of
@@ -29,6 +31,7 @@ from accord.agents.runtime.strategies import check_strategy, recent, to_restart
 from accord.agents.runtime.telling import tell
 from accord.errors import StoreError, UsageError
 from accord.ledger.attempts import why
+from accord.stores.memory import MemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,6 +46,8 @@ if TYPE_CHECKING:
     from accord.stores.store import Store
 
 __all__ = ["Supervisor", "Unfinished"]
+
+_LOG = logging.getLogger("accord.agents")
 
 
 class Unfinished(NamedTuple):
@@ -75,8 +80,8 @@ class Supervisor:
     that one and those added after it. More than `max_restarts` crashes `within` so many seconds, and it gives up.
 
     `mailbox` is how many unhandled messages of one kind an agent's mailbox takes before senders wait. Persistent fields
-    are kept in `store`, every attempt and every crash in `ledger`. `clock` tells the time in seconds, `schedule` who
-    moves next, for tests.
+    are kept in `store`, or in memory, every attempt and every crash in `ledger`; crashes are logged too. `clock` tells
+    the time in seconds, `schedule` who moves next, for tests.
     """
 
     def __init__(  # noqa: PLR0913 - each is something else
@@ -97,7 +102,7 @@ class Supervisor:
         self._strategy: Strategy = check_strategy(strategy)
         self._max_restarts, self._within, self._mailbox = max_restarts, within, mailbox
         self._transport: Transport = InProcess() if transport is None else transport
-        self._store = store
+        self._store: Store = MemoryStore() if store is None else store
         self._clock = clock
         self._activity = Activity(self._transport, schedule)
         self._hub = Hub(self._transport, self._activity, ledger, self._name_of)
@@ -244,6 +249,7 @@ class Supervisor:
         self._reports.put_nowait((child, life, error))
 
     async def _recover(self, crashed: _Child, error: BaseException) -> None:
+        _LOG.error("agent `%s` has crashed", crashed.name, exc_info=error)
         for conversation in crashed.life.conversations.values() if crashed.life is not None else ():
             detail = {"error": f"{type(error).__name__}: {error}", **conversation.standing}
             self._hub.note(conversation.as_begun, crashed.name, "crashed", detail)
@@ -311,7 +317,8 @@ class Supervisor:
             await self._transport.end(child.name, conversation, (), broken=True)
         try:
             loss = partial(self._transport.loss, child.name)
-            memory = None if self._store is None else Memory(self._store, child.name, child.declaration, loss)
+            fields = persistent_fields(child.agent_class)
+            memory = Memory(self._store, child.name, child.declaration, loss) if fields else None
             agent = child.agent_class(*child.arguments, **child.options)
             if memory is not None:
                 memory.recall(agent)
