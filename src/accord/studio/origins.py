@@ -93,7 +93,7 @@ def _place_text(spot: Spot, source: Source) -> str:
         return f"before going back to {node.name}, line {line}"
     if isinstance(node, End):
         return f"before the end, line {line}"
-    first = _first_step(node)
+    first = _first_action(node)
     what = "what ends at once" if first is None else clip(symbol_of(first).word, 40)
     text = f"before {what}, line {line}"
     around = spot.parent if spot.parent is None or not isinstance(spot.parent.node, Sequence) else spot.parent.parent
@@ -102,7 +102,7 @@ def _place_text(spot: Spot, source: Source) -> str:
     return text
 
 
-def _first_step(node: Protocol) -> Action | None:
+def _first_action(node: Protocol) -> Action | None:
     """The step that stands first in the text, if any does: parts and branches may be empty."""
     stack = [node]
     while stack:
