@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import threading
@@ -53,7 +54,8 @@ def served(tmp_path_factory):
     (folder / "large.accord").write_text("protocol Large = " + ".".join(f"!s{n}" for n in range(1000)) + ".end\n")
     paths = tuple(sorted(folder.glob("*.accord")))
     with SQLiteStore(folder / "sessions.db", fsync="never") as store:
-        ledgers = Ledgers(tuple(sorted((ROOT / "examples" / "payment").glob("*.ledger"))))
+        found = sorted((ROOT / "examples" / "payment").glob("*.ledger"))
+        ledgers = Ledgers(tuple(Path(os.path.relpath(path)) for path in found))
         studio = Studio(Files(paths, DEFAULT_BOUNDS.limits, writable=True), store, ledgers)
         server = Served(studio, folder)
         yield server

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 from accord import Guard, ToolCall
-from tests.browser.conftest import ROOT, serious
+from tests.browser.conftest import ROOT
 
 RUNS = ROOT / "examples" / "recorded_payments" / "runs.jsonl"
 
@@ -173,18 +173,3 @@ def test_ledgers_in_files_are_verified_and_shown(page):
     page.locator("text=what stands behind it proves nothing").wait_for()
     page.locator("table button", has_text="payment.ledger").first.click()
     expect(page.locator(".verdict.ok")).to_contain_text("it is whole")
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_nothing_serious_is_inaccessible(bench, asked, axe, theme):
-    bench.get_by_label("Theme").select_option(theme)
-    bench.get_by_label("Recorded runs").set_input_files(RUNS)
-    bench.locator("h2", has_text="8 runs").wait_for()
-    bench.locator("table.runs button").nth(1).click()
-    bench.locator(".one li").first.wait_for()
-    assert serious(bench, axe) == []
-    bench.get_by_role("link", name="Reviews").click()
-    bench.locator("article.review").first.wait_for()
-    bench.locator("table button").first.click()
-    bench.locator(".entries li").first.wait_for()
-    assert serious(bench, axe) == []

@@ -38,11 +38,14 @@ function raise(box: HTMLElement, anchor: Anchor): void {
   close?.(false);
   document.body.append(box);
   settle(box, anchor);
+  const follow = () => settle(box, anchor);
+  addEventListener("resize", follow);
   const outside = (event: Event) => {
     if (!box.contains(event.target as Node)) close?.(false);
   };
   const leave = (back: boolean) => {
     document.removeEventListener("pointerdown", outside, true);
+    removeEventListener("resize", follow);
     box.remove();
     close = null;
     if (back && anchor.isConnected) anchor.focus();

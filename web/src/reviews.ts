@@ -146,7 +146,7 @@ class Office {
     const rows = every.map((entry) =>
       h("li", { class: entry.verdict || "unnamed" }, h("div", { class: "row" }, h("code", { text: entry.word }), entry.verdict ? h("span", { class: "badge", text: VERDICTS[entry.verdict] ?? entry.verdict }) : null, entry.at === null ? null : h("span", { class: "hint", text: moment(Number(entry.at)) })), h("details", {}, h("summary", { text: "entry" }), listing(entry.text))),
     );
-    return h("ol", { class: "turns entries", attributes: { start: String(before) } }, ...rows);
+    return h("ol", { class: "turns entries", attributes: { start: String(before), tabindex: "0", "aria-label": "entries" } }, ...rows);
   }
 
   private sessions(every: SessionInfo[]): void {

@@ -254,7 +254,7 @@ class Bench {
     if (!file) {
       const excerpt = result?.excerpts.get(excerptKey(run.file, run.run));
       const lacks = excerpt ? "Those around the violation; the others are not in the result of the audit." : "The messages are not in the result of the audit; open the file of the runs to see them.";
-      fill(this.one, title, about, excerpt ? null : violation, excerpt ? h("ol", { class: "turns messages" }, ...excerpt.map(messageRow)) : null, h("p", { class: "hint", text: lacks }));
+      fill(this.one, title, about, excerpt ? null : violation, excerpt ? h("ol", { class: "turns messages", attributes: { tabindex: "0", "aria-label": "messages" } }, ...excerpt.map(messageRow)) : null, h("p", { class: "hint", text: lacks }));
       title.focus();
       return;
     }
@@ -262,7 +262,7 @@ class Bench {
       const told = await this.again(() => ask<OneRun>("run", { text: work.text, protocol: this.shown, file: this.names().find((one) => one.name === run.file), key: run.run }));
       const rows = told.messages.map(messageRow);
       const left = told.left_out ? h("p", { class: "hint", text: `${told.left_out} more messages are not shown` }) : null;
-      fill(this.one, title, about, violation, h("ol", { class: "turns messages" }, ...rows), left, button("heat of all runs", () => this.heat(result?.traffic ?? [], []), { class: "quiet" }));
+      fill(this.one, title, about, violation, h("ol", { class: "turns messages", attributes: { tabindex: "0", "aria-label": "messages" } }, ...rows), left, button("heat of all runs", () => this.heat(result?.traffic ?? [], []), { class: "quiet" }));
       this.heat(told.traffic, told.path);
       title.focus();
       say(`run ${run.run}, ${run.status}, ${told.messages.length} messages; its path is drawn on the machine`);
