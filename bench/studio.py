@@ -13,13 +13,11 @@ import threading
 from dataclasses import dataclass
 from time import perf_counter
 
-import uvicorn
-
-from accord.studio.app import Studio, create_app
 from accord.studio.bounds import DEFAULT_BOUNDS
 from accord.studio.files import Files
-from accord.studio.gate import Gate
-from accord.studio.serving import listen
+from accord.studio.opened import Studio
+from accord.studio.serving import listen, server_of
+from accord.studio.workers import Workers
 from accord.templates import template
 
 __all__ = ["STEPS", "StudioCosts", "measure_studio"]
@@ -46,11 +44,10 @@ class StudioCosts:
 
 def measure_studio() -> StudioCosts:
     """Start a studio, step, and end it."""
-    studio = Studio(Files((), DEFAULT_BOUNDS.limits, writable=False), DEFAULT_BOUNDS)
-    with listen(0) as listener:
+    studio = Studio(Files((), DEFAULT_BOUNDS.limits, writable=False))
+    with listen(0) as listener, Workers(DEFAULT_BOUNDS) as workers:
         port = listener.getsockname()[1]
-        app = create_app(studio, Gate(_TOKEN, frozenset({f"127.0.0.1:{port}"})))
-        server = uvicorn.Server(uvicorn.Config(app, log_level="error", access_log=False, ws="none"))
+        server = server_of(studio, DEFAULT_BOUNDS, workers, _TOKEN, port)
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
         try:

@@ -1,6 +1,7 @@
 """A file gets a new text in one step.
 
-It may be one nobody else has a copy of. At every moment it holds the whole old text or the whole new one.
+It may be one nobody else has a copy of. At every moment it holds the whole old text or the whole new one, and what
+somebody else has written into it in the meantime is not lost.
 """
 
 from __future__ import annotations
@@ -15,13 +16,17 @@ from accord.errors import UsageError
 __all__ = ["replace_file"]
 
 
-def replace_file(path: Path, text: str) -> None:
-    """Give the file a new text in one step, keeping its permissions; a symbolic link keeps pointing to it."""
+def replace_file(path: Path, text: str, before: str) -> None:
+    """Give the file that holds `before` a new text, keeping its permissions; a symbolic link keeps pointing to it.
+
+    Raises `UsageError` if it cannot be written or holds something else by now.
+    """
     target = path.resolve()
+    expected = before.encode("utf-8")
     temporary = None
     try:
-        before = target.stat()
-        if not stat.S_ISREG(before.st_mode):
+        found = target.stat()
+        if not stat.S_ISREG(found.st_mode):
             raise PermissionError(0, "it is no ordinary file")
         if not os.access(target, os.W_OK):
             raise PermissionError(0, "the file is read-only")
@@ -30,8 +35,11 @@ def replace_file(path: Path, text: str) -> None:
             file.write(text.encode("utf-8"))
             file.flush()
             os.fsync(file.fileno())
-        os.chown(temporary, before.st_uid, before.st_gid)
-        temporary.chmod(stat.S_IMODE(before.st_mode))
+        os.chown(temporary, found.st_uid, found.st_gid)
+        temporary.chmod(stat.S_IMODE(found.st_mode))
+        # As late as can be: no system has one step for both, and what comes between these two lines takes microseconds.
+        if target.read_bytes() != expected:
+            raise UsageError(f"{path} was changed by somebody else in the meantime; nothing was written")
         temporary.replace(target)
         temporary = None
     except OSError as error:

@@ -35,7 +35,7 @@ def test_runs_have_statuses_and_first_violations(audited, folder):
     assert hasty.status == "violating"
     assert (hasty.breach.index, hasty.breach.position, hasty.breach.what.arrived) == (1, 0, "!Pay")
     assert hasty.breach.what.clause == 'rule "confirm first"'
-    assert "first wait for `?Yes`" in hasty.breach.what.sentence
+    assert "first let `Yes` happen" in hasty.breach.what.sentence
     twice = verdicts["a.json", "2/0"]
     assert (twice.breach.index, twice.breach.position, twice.refused, twice.metadata["reward"]) == (3, 2, 1, 0.0)
     assert verdicts["b.json", "0/0"].status == "conforming"
@@ -114,7 +114,7 @@ def test_a_run_that_cannot_be_judged_is_broken_and_told(audited, tmp_path):
     write_tau(tmp_path / "a.json", [chat("call a")])
     found = audited([tmp_path / "a.json"], "!a within 3s else (!b.end).end")
     assert found.tally.runs == 0
-    assert "the contract uses time" in found.tally.first_broken[0].reason
+    assert "the contract uses time, and message 0 was recorded without one" in found.tally.first_broken[0].reason
 
 
 # -- keeping results ---------------------------------------------------------------------------------------------------
@@ -294,3 +294,16 @@ def test_standard_input_is_read(monkeypatch, tmp_path):
     (spooled,) = found.plan.spooled
     found.close()
     assert not spooled.exists()
+
+
+def test_results_that_a_protocol_does_not_speak_of_are_no_events_as_for_a_guard(audited, tmp_path):
+    write_tau(tmp_path / "a.json", [chat("call send", "result: done")])
+    found = audited([tmp_path / "a.json"], "!send.end")
+    assert [verdict.status for verdict in found.verdicts()] == ["conforming"]
+    assert found.tally.unmatched["result send"] == 1
+    (verdict,) = audited([tmp_path / "a.json"], "!send.?other.end").verdicts()
+    assert verdict.status == "incomplete"
+    # What a recording itself calls an event is one.
+    (tmp_path / "rows.csv").write_text("run,label\nr,!send\nr,?send\n")
+    (verdict,) = audited([tmp_path / "rows.csv"], "!send.end").verdicts()
+    assert verdict.status == "violating"

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import threading
 from pathlib import Path
 
 import pytest
-import uvicorn
 from playwright.sync_api import expect, sync_playwright
 
 from accord import SQLiteStore
-from accord.studio.app import Studio, create_app
 from accord.studio.bounds import DEFAULT_BOUNDS
 from accord.studio.files import Files
-from accord.studio.gate import Gate
-from accord.studio.serving import listen
+from accord.studio.ledgers import Ledgers
+from accord.studio.opened import Studio
+from accord.studio.serving import listen, server_of
+from accord.studio.workers import Workers
 
 ROOT = Path(__file__).parents[2]
 TOKEN = "a-token-for-browsers"  # noqa: S105 - for tests
@@ -33,15 +34,15 @@ class Served:
         self.listener = listen(0)
         port = self.listener.getsockname()[1]
         self.base = f"http://127.0.0.1:{port}"
-        gate = Gate(TOKEN, frozenset({f"127.0.0.1:{port}"}))
-        config = uvicorn.Config(create_app(studio, gate), log_level="error", access_log=False, ws="none")
-        self.server = uvicorn.Server(config)
+        self.workers = Workers(DEFAULT_BOUNDS)
+        self.server = server_of(studio, DEFAULT_BOUNDS, self.workers, TOKEN, port)
         self.thread = threading.Thread(target=self.server.run, args=([self.listener],))
         self.thread.start()
 
     def close(self) -> None:
         self.server.should_exit = True
         self.thread.join()
+        self.workers.close()
         self.listener.close()
 
 
@@ -53,7 +54,9 @@ def served(tmp_path_factory):
     (folder / "large.accord").write_text("protocol Large = " + ".".join(f"!s{n}" for n in range(1000)) + ".end\n")
     paths = tuple(sorted(folder.glob("*.accord")))
     with SQLiteStore(folder / "sessions.db", fsync="never") as store:
-        studio = Studio(Files(paths, DEFAULT_BOUNDS.limits, writable=True), DEFAULT_BOUNDS, store)
+        found = sorted((ROOT / "examples" / "payment").glob("*.ledger"))
+        ledgers = Ledgers(tuple(Path(os.path.relpath(path)) for path in found))
+        studio = Studio(Files(paths, DEFAULT_BOUNDS.limits, writable=True), store, ledgers)
         server = Served(studio, folder)
         yield server
         server.close()

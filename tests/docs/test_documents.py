@@ -17,7 +17,6 @@ import pytest
 
 import accord
 from accord.diagnostics import Source
-from accord.diagnostics.codes import CODES
 from accord.limits import Limits
 from accord.sources.mapping_files import read_mapping
 from accord.templates import templates
@@ -65,25 +64,6 @@ def test_every_limit_is_documented_with_its_default():
     page = (ROOT / "docs" / "limits.md").read_text()
     for limit in fields(Limits):
         assert re.search(rf"\| `{limit.name}` \| {getattr(Limits(), limit.name):,}", page), limit.name
-
-
-def error_page() -> str:
-    """The page of error codes, from the table that `accord explain` uses."""
-    parts = ["# Error codes\n\nMade from the table behind `accord explain CODE`.\n"]
-    for code in CODES.values():
-        parts.append(f"## {code.code}: {code.title}\n\n{code.explanation}\n")
-        language = "python" if code.is_python else "text"
-        if code.wrong and (len(code.wrong) < 200 or code.is_python):
-            wrong, right = code.wrong.rstrip("\n"), code.right.rstrip("\n")
-            parts.append(f"Wrong:\n\n```{language}\n{wrong}\n```\n\nRight:\n\n```{language}\n{right}\n```\n")
-    return "\n".join(parts)
-
-
-def test_the_page_of_error_codes_matches_the_table():
-    page = ROOT / "docs" / "errors.md"
-    if os.environ.get("ACCORD_UPDATE_GOLDEN"):
-        page.write_text(error_page())
-    assert page.read_text() == error_page()
 
 
 def template_page() -> str:

@@ -6,6 +6,7 @@ import json
 import random
 
 from accord.studio.answers import ANSWERS
+from accord.studio.opened import OPENED
 from accord.studio.snippets import KINDS
 from accord.templates import template_names, templates
 from tests.spec.cases import SPEC_FILES, MalformedSpecError, read_file
@@ -82,10 +83,11 @@ def mangled(text: str, dice: random.Random) -> str:
 def test_every_answer_to_anything(soak, health):
     dice = random.Random(11)
     asker, texts = Asker(), contracts()
+    table = {**ANSWERS, **OPENED}
     counts: dict[int, int] = {}
     for _ in range(FLOOR * (20 if soak else 1)):
-        name = dice.choice(sorted(ANSWERS))
-        fields = ANSWERS[name][0].__struct_fields__
+        name = dice.choice(sorted(table))
+        fields = table[name][0].__struct_fields__
         request = {field: value_for(field, dice, texts) for field in fields if dice.random() < 0.9}
         try:
             body = json.dumps(request).encode("utf-8", "surrogatepass")

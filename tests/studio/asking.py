@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import json
+import shutil
+import tempfile
+import weakref
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
 import anyio
 
-from accord.studio.app import Studio, create_app
+from accord.studio.answering import reply
+from accord.studio.answers import ANSWERS
+from accord.studio.app import create_app
 from accord.studio.bounds import DEFAULT_BOUNDS, Bounds
 from accord.studio.files import Files
 from accord.studio.gate import Gate
+from accord.studio.opened import Studio
+from accord.studio.workshop import Workshop
 
 TOKEN = "a-token-for-tests"  # noqa: S105 - for tests
 HOST = "127.0.0.1:8722"
@@ -35,11 +44,19 @@ class Answer:
 
 
 class Asker:
-    """Asks an application by the protocol that servers speak with it."""
+    """Asks an application by the protocol that servers speak with it.
 
-    def __init__(self, bounds: Bounds = DEFAULT_BOUNDS, paths=(), store=None, *, writable: bool = False) -> None:
-        files = Files(tuple(paths), bounds.limits, writable=writable)
-        self.studio = Studio(files, bounds, store)
+    Unless it is given something else to work on requests, they are worked on in this process.
+    """
+
+    def __init__(
+        self, bounds: Bounds = DEFAULT_BOUNDS, paths=(), store=None, work=None, ledgers=None, *, writable: bool = False
+    ) -> None:
+        self.bounds = bounds
+        self.studio = Studio(Files(tuple(paths), bounds.limits, writable=writable), store, ledgers)
+        self.uploads = Path(tempfile.mkdtemp(prefix="accord-asker-"))
+        weakref.finalize(self, shutil.rmtree, self.uploads, ignore_errors=True)
+        self.work = work or partial(reply, ANSWERS, Workshop(bounds, self.uploads))
 
     def request(self, method: str, path: str, body: bytes = b"", headers=GOOD) -> Answer:
         sent: list[dict] = []
@@ -59,7 +76,8 @@ class Asker:
 
         async def run():
             # A new application each time: what it waits on belongs to one event loop.
-            await create_app(self.studio, Gate(TOKEN, frozenset({HOST, "localhost:8722"})))(scope, receive, send)
+            gate = Gate(TOKEN, frozenset({HOST, "localhost:8722"}))
+            await create_app(self.studio, gate, self.bounds, self.work, self.uploads)(scope, receive, send)
 
         anyio.run(run)
         start = sent[0]
@@ -68,6 +86,9 @@ class Asker:
 
     def post(self, name: str, /, **request) -> Answer:
         return self.request("POST", f"/api/{name}", json.dumps(request).encode())
+
+    def upload(self, content: bytes) -> Answer:
+        return self.request("POST", "/api/upload", content, {**GOOD, "content-type": "application/octet-stream"})
 
     def ask(self, name: str, /, **request):
         """The answer to a request that must succeed."""

@@ -1,4 +1,4 @@
-"""What the page is told while a contract is built: findings, completion, changes by form, tools, files."""
+"""What the page is told while a contract is built: findings, completion, tools, files."""
 
 from __future__ import annotations
 
@@ -58,75 +58,6 @@ def test_completion_offers_the_palette_and_replaces_what_is_typed(asker):
     assert (answer["from"], answer["to"]) == (7, 9)
     answer = asker.ask("complete", text="!", at=1, palette=["book flight"])
     assert answer["options"] == [{"text": '"book flight"', "kind": "label"}]
-
-
-BOOK = "// first look\n!search.?{found, nothing.end}.!book.end"
-
-
-@pytest.mark.parametrize(
-    ("text", "change", "step", "what", "expected"),
-    [
-        (BOOK, "after", 0, "!wait", "// first look\n!search.!wait.?{found, nothing.end}.!book.end\n"),
-        (BOOK, "before", 3, "!ask", "// first look\n!search.?{found, nothing.end}.!ask.!book.end\n"),
-        (BOOK, "beside", 1, "?busy", "// first look\n!search.?{busy, found, nothing.end}.!book.end\n"),
-        (BOOK, "beside", 0, "!skip", "// first look\n!{search, skip}.?{found, nothing.end}.!book.end\n"),
-        (BOOK, "rename", 3, "reserve", "// first look\n!search.?{found, nothing.end}.!reserve.end\n"),
-        (BOOK, "rename", 1, "2nd hit", '// first look\n!search.?{"2nd hit", nothing.end}.!book.end\n'),
-        (BOOK, "loop", 0, "Again", "// first look\nrec Again.!search.?{found, nothing.end}.!book.end\n"),
-        (BOOK, "remove", 0, "", "// first look\n?{found, nothing.end}.!book.end\n"),
-        (BOOK, "remove", 2, "", "// first look\n!search.?{found}.!book.end\n"),
-        ("!a", "remove", 0, "", "end\n"),
-        ("", "after", 0, "!a", "protocol Main = !a.end\n"),
-        ("protocol P = end", "after", 0, "!a", "protocol P = !a.end\n"),
-        ("", "begin", 0, "Booking", "protocol Booking = end\n"),
-        ("!a within 5s else !b.end", "after", 0, "?c", "!a within 5s else !b.?c.end\n"),
-        ("!pay(x == 1) by human", "rename", 0, "y", None),
-        (
-            "!a.end", "rule", 0, 'rule "once" { at most 1 a }',
-            'protocol Main = !a.end\n\nrule "once" { at most 1 a }\n',
-        ),
-    ],
-)  # fmt: skip
-def test_changes_by_form(asker, text, change, step, what, expected):
-    answer = asker.ask("edit", text=text, change=change, step=step, what=what)
-    if expected is None:
-        assert not answer["formatted"]
-    else:
-        assert [line.strip() for line in answer["text"].splitlines()] == expected.splitlines()
-        assert answer["formatted"] or "{found}" in expected
-
-
-@pytest.mark.parametrize(
-    ("change", "step", "what", "problem"),
-    [
-        ("after", 9, "!a", "there is no step 9; the text has 4"),
-        ("after", 0, "  ", "there is nothing to put in"),
-        ("before", 1, "!a", "`?found` begins a branch"),
-        ("beside", 1, "!a", "all branches of this choice are `?`"),
-        ("loop", 0, "2", "is no name for a loop"),
-        ("loop", 1, "L", "begins a branch"),
-        ("after", 0, "a" * 2001, "2000 characters at the most"),
-    ],
-)
-def test_changes_that_cannot_be_made(asker, change, step, what, problem):
-    answer = asker.post("edit", text=BOOK, change=change, step=step, what=what)
-    assert answer.status == 400
-    assert problem in answer.json["error"]
-
-
-def test_a_change_that_makes_no_sense_is_kept_and_found(asker):
-    answer = asker.ask("edit", text=BOOK, change="after", step=0, what="Nowhere")
-    assert not answer["formatted"] and "search.Nowhere" in answer["text"]
-    assert asker.ask("contract", text=answer["text"])["findings"]
-
-
-def test_steps_and_edges_have_the_same_words(asker):
-    text = "protocol P = ?q(total as t).{!pay(amount <= t).end, ?Approval by human.end}"
-    told = asker.ask("contract", text=text)
-    assert {step["word"] for step in told["steps"]} == {edge["word"] for edge in told["protocols"][0]["graph"]["edges"]}
-    for step in told["steps"]:
-        start, end = step["span"]
-        assert text[start:end].lstrip("!?")[:1] == step["word"].lstrip("!?")[:1]
 
 
 MCP = {"tools": [{"name": "search", "description": "Find.\nMore.", "inputSchema": {"properties": {"city": {}}}}]}

@@ -59,7 +59,7 @@ def test_the_browser_is_started_without_the_token(tmp_path, monkeypatch):
         launched.append((what, path.read_text(), path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777))
 
     monkeypatch.setattr("rich_click.launch", launch)
-    monkeypatch.setattr("accord.studio.serving.serve", lambda *given: given[2]("http://127.0.0.1:1/#token=secret"))
+    monkeypatch.setattr("accord.studio.serving.serve", lambda *given: given[3]("http://127.0.0.1:1/#token=secret"))
     assert CliRunner().invoke(app, ["studio"]).exit_code == 0
     ((what, text, mode, folder),) = launched
     assert "secret" not in what and "url=http://127.0.0.1:1/#token=secret" in text

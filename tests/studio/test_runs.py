@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-import base64
+import csv
 import gzip
+import io
+import json
+from dataclasses import replace
 from pathlib import Path
 
+import anyio
 import pytest
+from starlette.requests import ClientDisconnect
 
 from accord.audit import audit
+from accord.studio.bounds import DEFAULT_BOUNDS
+from accord.studio.uploads import receive
 from tests.studio.asking import Asker
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "recorded_payments"
@@ -16,13 +23,18 @@ CONTRACT = EXAMPLES / "payments.accord"
 RUNS = EXAMPLES / "runs.jsonl"
 
 
+ASKER = Asker()
+
+
 @pytest.fixture(scope="module")
 def asker():
-    return Asker()
+    return ASKER
 
 
 def file_of(content: bytes, name="runs.jsonl"):
-    return {"name": name, "content": base64.b64encode(content).decode()}
+    answer = ASKER.upload(content)
+    assert answer.status == 200, answer.body
+    return {"name": name, "file": answer.json["file"]}
 
 
 def test_the_verdicts_are_those_of_an_audit(asker):
@@ -68,8 +80,57 @@ def test_hostile_messages_are_inert(asker):
     assert message["text"] == "\\x1b[2Jyes <script>\\u202e\nnext"
 
 
-@pytest.mark.parametrize("content", ["%%%", "AAA", "\u00e4"])
-def test_what_did_not_arrive_whole(asker, content):
-    answer = asker.post("runs", text="!a.end", files=[{"name": "x", "content": content}])
-    assert answer.status == 400
-    assert "did not arrive whole" in answer.json["error"]
+def run_of(*messages):
+    """A file with one run: what happened when, and with what."""
+    out = io.StringIO()
+    rows = csv.writer(out)
+    rows.writerow(["run", "label", "payload", "at"])
+    rows.writerows(["one", label, json.dumps(payload), at] for at, label, payload in messages)
+    return out.getvalue().encode()
+
+
+def heat(told):
+    return {(edge["from"], edge["word"]): edge["times"] for edge in told["traffic"]}
+
+
+def test_sliced_and_timed_runs_have_heat(asker):
+    sliced = "protocol P = each id: !open.!shut.end"
+    file = file_of(run_of((0, "!open", {"id": 1}), (1, "!open", {"id": 2}), (2, "!shut", {"id": 1})))
+    told = asker.ask("runs", text=sliced, files=[file])
+    assert heat(told) == {(0, "!open"): 2, (1, "!shut"): 1}
+    assert heat(asker.ask("run", text=sliced, file=file, key=told["runs"][0]["run"])) == heat(told)
+    timed = "protocol P = !ask.!answer within 10s else !sorry.end"
+    file = file_of(run_of((100, "!ask", {}), (120, "!sorry", {})))
+    told = asker.ask("runs", text=timed, files=[file])
+    assert [run["status"] for run in told["runs"]] == ["conforming"]
+    assert sorted(word for _, word in heat(told)) == ["!ask", "!sorry"]
+    assert heat(asker.ask("run", text=timed, file=file, key=told["runs"][0]["run"])) == heat(told)
+
+
+def test_files_that_were_not_sent_are_asked_for_again(asker):
+    for name in ("0" * 64, "../../etc/passwd", "", "a" * 63 + "\n"):
+        answer = asker.post("runs", text="!a.end", files=[{"name": "x", "file": name}])
+        assert (answer.status, answer.json["error"]) == (400, "the file is not here any more; open it again")
+
+
+def test_files_are_bounded_and_the_oldest_goes_first():
+    small = Asker(replace(DEFAULT_BOUNDS, upload_bytes=100, uploads_bytes=250))
+    refused = small.upload(b"x" * 101)
+    assert refused.status == 413
+    assert "accord audit" in refused.json["error"]
+    assert list(small.uploads.iterdir()) == []
+    sent = [small.upload(bytes([65 + number]) * 100).json["file"] for number in range(4)]
+    assert {path.name for path in small.uploads.iterdir()} == set(sent[2:])
+    assert small.upload(b"D" * 100).json["file"] == sent[3]  # the same content is the same file
+    plain = small.request("POST", "/api/upload", b"x")
+    assert plain.status == 415
+
+
+def test_a_file_that_does_not_arrive_leaves_nothing_behind(tmp_path):
+    async def broken():
+        yield b"begun"
+        raise ClientDisconnect
+
+    with pytest.raises(ClientDisconnect):
+        anyio.run(receive, tmp_path, broken(), DEFAULT_BOUNDS)
+    assert list(tmp_path.iterdir()) == []

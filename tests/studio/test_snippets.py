@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 
+import anyio
 import pytest
 
 from accord import Guard, Ok, ToolCall, Violation
@@ -133,10 +135,74 @@ def test_every_template_has_every_snippet(asker, name):
     text = template(name).text
     if asker.ask("contract", text=text)["protocols"][0]["kind"] == "roles":
         answer = asker.post("snippet", text=text, kind="guard")
-        assert answer.status == 400 and "accord project" in answer.json["error"]
+        assert answer.status == 400 and "there are session, role, agents" in answer.json["error"]
         return
     for kind in KINDS:
         assert load(asker, kind, text)["CONTRACT"].strip() == text.strip()
+
+
+TRAVEL = template("travel-desk").text
+GOOD = [
+    ("Traveller", "Desk", "Request", {"city": "Rome", "day": "Monday"}),
+    ("Desk", "Airline", "Query", None),
+    ("Airline", "Desk", "Busy", None),
+]
+
+
+def test_session_of_all_roles(asker):
+    names = load(asker, "session", TRAVEL)
+    assert [names["said"](*message) for message in GOOD] == [None] * 3
+    assert "`Desk` may not send `Book` to `Airline` now" in names["said"]("Desk", "Airline", "Book")
+
+
+def test_monitor_of_one_role(asker):
+    code = asker.ask("snippet", text=TRAVEL, kind="role", role="Desk")["text"]
+    names = {}
+    exec(compile(code, "<role>", "exec"), names)  # noqa: S102 - the snippet is what is tested
+    assert names["came"]("Request", "Traveller", {"city": "Rome", "day": "Monday"}) is None
+    assert "is not allowed" in names["may"]("Book", "Airline")
+    assert names["may"]("Query", "Airline") is None
+    assert asker.post("snippet", text=TRAVEL, kind="role", role="Nobody").status == 400
+
+
+TYPED = """
+enum Speed { fast, slow }
+record Part { name: String }
+record Order { parts: List<Part>, speed: Speed, note: Option<String>, prices: Map<String, Float>, more: Any }
+protocol Shop { Buyer -> Seller: Order; Seller -> Buyer: Done }
+protocol Other { A -> B: Hi }
+"""
+
+
+@pytest.mark.parametrize("text", [TRAVEL, template("two-phase-commit").text, TYPED])
+def test_agents_for_each_role(asker, tmp_path, monkeypatch, text):
+    """The classes are checked against the protocol when they are made; then they run."""
+    protocol = asker.ask("contract", text=text)["protocols"][0]
+    code = asker.ask("snippet", text=text, kind="agents", protocol=protocol["name"])["text"]
+    (tmp_path / "snippet_agents.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    made = importlib.reload(importlib.import_module("snippet_agents"))
+    assert all(hasattr(made, f"{role}Agent") for role in protocol["roles"])
+    anyio.run(made.main)
+
+
+def test_agents_run_what_is_filled_in(asker, tmp_path, monkeypatch, capsys):
+    text = "record Ask { question: String }\nprotocol Talk { Client -> Helper: Ask; Helper -> Client: Answer }"
+    code = asker.ask("snippet", text=text, kind="agents")["text"]
+    code = code.replace('"""From Client. ', 'print(message.question)\n        await self.reply(Answer())\n        """')
+    start = '    async def on_start(self) -> None:\n        await self.send("Helper", Ask("why"))\n\n'
+    code = code.replace("    async def on_answer(", f"{start}    async def on_answer(")
+    code = code.replace('"""From Helper. ', 'print("answered")\n        """')
+    (tmp_path / "snippet_filled.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    anyio.run(importlib.import_module("snippet_filled").main)
+    assert capsys.readouterr().out == "why\nanswered\n"
+
+
+def test_agents_need_names_that_classes_can_have(asker):
+    answer = asker.post("snippet", text='protocol P { A -> B: "not a name" }', kind="agents")
+    assert answer.status == 400
+    assert "rename it first" in answer.json["error"]
 
 
 ODD = '!"2nd try".!"2nd-try".!"\u202e\\"\\"\\"".!class.end'

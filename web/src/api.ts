@@ -19,6 +19,15 @@ export interface GraphNode {
   stop: "end" | "pause" | null;
   first: boolean;
   cut: number;
+  /** The places of the text that it is. */
+  places?: Place[];
+}
+
+/** Where something can be put in, and by which change. */
+export interface Place {
+  at: number;
+  change: "before" | "after";
+  text: string;
 }
 
 export interface GraphEdge {
@@ -27,6 +36,8 @@ export interface GraphEdge {
   kind: "send" | "receive" | "gate" | "late" | "part" | "join";
   text: string;
   word?: string;
+  /** The steps of the text that it stands for. */
+  steps?: number[];
 }
 
 export interface Graph {
@@ -56,6 +67,8 @@ export interface SequenceRow {
   from?: string;
   to?: string;
   text?: string;
+  /** The number of the message in the text. */
+  exchange?: number;
 }
 
 export interface Protocol {
@@ -70,10 +83,31 @@ export interface Protocol {
 
 export interface Step {
   number: number;
+  /** Which declaration it is in. */
+  protocol: number;
   word: string;
+  sign: "!" | "?";
+  label: string;
+  partner: string | null;
+  guards: string;
+  gated: boolean;
+  within: string;
+  otherwise: string;
+  branch: boolean;
   span: [number, number];
   line: number;
   column: number;
+}
+
+export interface Message {
+  number: number;
+  protocol: number;
+  sender: string;
+  receiver: string;
+  label: string;
+  fields: string;
+  span: [number, number];
+  line: number;
 }
 
 export interface Described {
@@ -81,8 +115,10 @@ export interface Described {
   findings: Finding[];
   labels: string[];
   steps: Step[];
+  messages: Message[];
   protocols: Protocol[];
   rules: { name: string; text: string }[];
+  digest?: string;
 }
 
 export type EventLine = Record<string, unknown>;
@@ -167,6 +203,12 @@ export interface Edge {
 }
 
 export interface Judged {
+  /** What is not in the result of an audit, told in sentences; nothing if the runs were judged here. */
+  lacks: string[];
+  /** Edges that no run has taken, where only that is known. */
+  never: { from: number; word: string; to: number }[];
+  /** Messages of some runs, by file and run. */
+  excerpts: Map<string, OneRun["messages"]>;
   runs: Run[];
   more: number;
   broken: { file: string; line: number | null; reason: string }[];
@@ -227,6 +269,22 @@ export interface StoredSession extends SessionInfo {
   before: number;
 }
 
+export interface LedgerFile {
+  number: number;
+  name: string;
+  ok: boolean;
+  /** Whether it could be verified at all. */
+  read: boolean;
+  entries: number;
+  head?: string;
+  finding: string | null;
+}
+
+export interface OpenedLedger extends LedgerFile {
+  shown: StoredSession["entries"];
+  before: number;
+}
+
 export interface Template {
   name: string;
   title: string;
@@ -248,7 +306,11 @@ export interface About {
   files: { number: number; name: string }[];
   writable: boolean;
   store: boolean;
-  snippets: { kind: string; title: string }[];
+  /** How many ledgers were found in files. */
+  ledgers: number;
+  /** How large a file of recorded runs may be. */
+  upload_bytes: number;
+  snippets: { kind: string; title: string; roles: boolean }[];
 }
 
 /** The studio did not do what it was asked; `text` has findings, where there are any. */
@@ -269,13 +331,13 @@ export function takeToken(parameters: URLSearchParams): void {
   if (token) localStorage.setItem(KEY, token);
 }
 
-export async function ask<T>(name: string, request: object = {}): Promise<T> {
+async function send(name: string, kind: string, body: BodyInit): Promise<unknown> {
   let response: Response;
   try {
     response = await fetch(`/api/${name}`, {
       method: "POST",
-      headers: { "Content-Type": "application/json", Authorization: `Bearer ${localStorage.getItem(KEY) ?? ""}` },
-      body: JSON.stringify(request),
+      headers: { "Content-Type": kind, Authorization: `Bearer ${localStorage.getItem(KEY) ?? ""}` },
+      body,
       credentials: "omit",
       cache: "no-store",
     });
@@ -284,5 +346,14 @@ export async function ask<T>(name: string, request: object = {}): Promise<T> {
   }
   const answer = (await response.json()) as { error?: string; text?: string };
   if (!response.ok) throw new Refusal(answer.error ?? "the studio refused the request", answer.text);
-  return answer as T;
+  return answer;
+}
+
+export async function ask<T>(name: string, request: object = {}): Promise<T> {
+  return (await send(name, "application/json", JSON.stringify(request))) as T;
+}
+
+/** Send a file, as it is read; the studio names it by its content. */
+export async function upload(file: Blob): Promise<string> {
+  return ((await send("upload", "application/octet-stream", file)) as { file: string }).file;
 }

@@ -22,7 +22,7 @@ export class Editor {
   constructor(
     text: string,
     private readonly palette: () => string[],
-    private readonly changed: (text: string) => void,
+    private readonly changed: (text: string, caret: number) => void,
   ) {
     this.list = h("ul", { class: "completions", id: freshId("completions"), attributes: { role: "listbox", "aria-label": "completions" } });
     this.list.hidden = true;
@@ -30,8 +30,12 @@ export class Editor {
       class: "code",
       attributes: { spellcheck: "false", autocapitalize: "off", autocomplete: "off", wrap: "off", "aria-label": "text", "aria-controls": this.list.id, "aria-autocomplete": "list" },
       oninput: () => {
-        this.changed(this.area.value);
+        this.changed(this.area.value, this.area.selectionEnd);
         void this.complete();
+      },
+      onbeforeinput: (event) => {
+        // What was before is remembered by whoever holds the editor, together with changes made elsewhere.
+        if (event.inputType === "historyUndo" || event.inputType === "historyRedo") event.preventDefault();
       },
       onkeydown: (event) => this.key(event),
       onscroll: () => this.follow(),
@@ -45,11 +49,13 @@ export class Editor {
   }
 
   /** Replace the text from outside; the caret stays where it is as far as that is possible. */
-  set(text: string): void {
+  set(text: string, caret = this.area.selectionStart): void {
     if (text === this.area.value) return;
-    const at = this.area.selectionStart;
+    const { scrollTop, scrollLeft } = this.area;
     this.area.value = text;
-    this.area.setSelectionRange(Math.min(at, text.length), Math.min(at, text.length));
+    const at = Math.min(caret, text.length);
+    this.area.setSelectionRange(at, at);
+    this.area.scrollTo(scrollLeft, scrollTop);
   }
 
   /** Underline findings. */
@@ -132,7 +138,7 @@ export class Editor {
     if (!option) return;
     this.area.setRangeText(option.text, ...this.range, "end");
     this.close();
-    this.changed(this.area.value);
+    this.changed(this.area.value, this.area.selectionEnd);
   }
 
   private key(event: KeyboardEvent): void {

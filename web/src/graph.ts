@@ -1,12 +1,18 @@
 // A machine as a picture, and the same as a table for whoever does not see pictures.
 
-import cytoscape, { type Core, type NodeSingular, type StylesheetJson } from "cytoscape";
-import dagre from "cytoscape-dagre";
+import cytoscape, { type Core } from "cytoscape";
 
 import type { Graph, GraphEdge } from "./api";
 import { button, fill, h } from "./dom";
+import { svgOf } from "./drawing";
+import { Handles, type Grips } from "./handles";
+import { arrange, zoomIn, type Arrangement } from "./layout";
+import { colour, looks } from "./looks";
 
-cytoscape.use(dagre);
+const PAD = 16;
+const LARGEST = 1.15;
+/** Smaller than this nobody can read it: then a part is shown, around where the session is. */
+const SMALLEST = 0.62;
 
 export interface Marks {
   /** The states that the session is in. */
@@ -15,106 +21,47 @@ export interface Marks {
   lit?: Set<string>;
   /** How often each edge was taken, by `from word to`. */
   heat?: Map<string, number>;
+  /** Edges that were never taken, by the same names. */
+  never?: Set<string>;
   /** States that a run went through. */
   path?: Set<number>;
-  onEdge?: (edge: GraphEdge) => void;
+  /** What can be taken hold of. */
+  grips?: Grips;
   onMore?: () => void;
 }
 
-function colour(name: string): string {
-  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+/** What a step is about stands below its label, if it is long. */
+function lines(text: string): string {
+  const at = text.search(/\(| by human$/);
+  return at > 0 && text.length > 24 ? `${text.slice(0, at)}\n${text.slice(at).trim()}` : text;
 }
 
-function looks(): StylesheetJson {
-  const font = "system-ui, sans-serif";
-  return [
-    {
-      selector: "node",
-      style: {
-        width: 34,
-        height: 34,
-        label: "data(label)",
-        "text-valign": "center",
-        "font-size": 12,
-        "font-family": font,
-        color: colour("ink"),
-        "background-color": colour("panel"),
-        "border-width": 1.5,
-        "border-color": colour("line-strong"),
-      },
-    },
-    { selector: "node[kind = 'fork']", style: { shape: "diamond" } },
-    { selector: "node[stop = 'end']", style: { "border-style": "double", "border-width": 5 } },
-    { selector: "node[stop = 'pause']", style: { "border-style": "dashed" } },
-    { selector: "node.path", style: { "border-color": colour("accent"), "border-width": 3 } },
-    {
-      selector: "node.current",
-      style: { "background-color": colour("accent"), color: colour("on-accent"), "border-color": colour("accent") },
-    },
-    // What happens is a node of its own between two states, so that the layout leaves room for its word.
-    {
-      selector: "node[word]",
-      style: {
-        shape: "round-rectangle",
-        width: "data(width)",
-        height: 24,
-        "font-size": 11.5,
-        color: colour("ink-soft"),
-        "border-width": 1,
-        "border-color": colour("line"),
-        "border-style": "solid",
-        "background-color": colour("panel"),
-      },
-    },
-    { selector: "node[kind = 'late'], node[kind = 'part'], node[kind = 'join']", style: { "border-style": "dashed" } },
-    {
-      selector: "node[word].lit",
-      style: {
-        color: colour("good"),
-        "font-weight": "bold",
-        "border-width": 2,
-        "border-color": colour("good"),
-        "background-color": colour("good-soft"),
-      },
-    },
-    { selector: "node[word].chosen", style: { "border-width": 2, "border-color": colour("accent"), color: colour("accent") } },
-    { selector: "node[word][heat > 0]", style: { "background-color": colour("accent-soft"), color: colour("ink") } },
-    {
-      selector: "edge",
-      style: {
-        width: 1.5,
-        "line-color": colour("line-strong"),
-        "target-arrow-color": colour("line-strong"),
-        "curve-style": "bezier",
-        "arrow-scale": 0.9,
-      },
-    },
-    { selector: "edge[kind = 'late']", style: { "line-style": "dotted" } },
-    { selector: "edge[kind = 'part'], edge[kind = 'join']", style: { "line-style": "dashed" } },
-    { selector: "edge.into", style: { "target-arrow-shape": "triangle" } },
-    { selector: "edge.lit", style: { width: 3, "line-color": colour("good"), "target-arrow-color": colour("good") } },
-    {
-      selector: "edge[heat > 0]",
-      style: {
-        width: "mapData(heat, 0, 1, 1.5, 7)",
-        "line-color": colour("accent"),
-        "target-arrow-color": colour("accent"),
-      },
-    },
-  ];
+const pen = document.createElement("canvas").getContext("2d")!;
+
+function sizeOf(label: string, counted: boolean): { width: number; height: number } {
+  pen.font = "bold 11.5px system-ui, sans-serif"; // as it is when lit
+  const rows = label.split("\n");
+  const widest = Math.max(...rows.map((row) => pen.measureText(row).width));
+  return { width: Math.ceil(widest) + (counted ? 60 : 18), height: 10 + 14 * rows.length };
 }
 
 /** A place on the page for one machine. It is laid out again only if the machine is another one. */
 export class Picture {
   readonly element = h("div", { class: "picture" });
-  private readonly canvas = h("div", { class: "canvas", attributes: { role: "img" } });
+  private readonly drawing = h("div", { class: "drawing" });
+  private readonly canvas = h("div", { class: "canvas" }, this.drawing);
+  private readonly handles = new Handles(this.canvas);
   private readonly foot = h("div", { class: "picture-foot" });
   private readonly table = h("details", { class: "table" });
   private core: Core | null = null;
   private shown = "";
   private graph: Graph | null = null;
+  private arrangements: Arrangement[] = [];
+  private arranged: Arrangement | null = null;
+  private grips: Grips | undefined;
 
   constructor() {
+    this.canvas.append(this.handles.layer);
     this.element.append(this.canvas, this.foot, this.table);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.repaint());
     document.addEventListener("theme", () => this.repaint());
@@ -128,7 +75,9 @@ export class Picture {
   draw(graph: Graph, marks: Marks): void {
     this.graph = graph;
     const shape = JSON.stringify([graph.nodes, graph.edges]);
-    if (shape !== this.shown) {
+    if (shape === this.shown) {
+      if (marks.grips) this.handles.rename(marks.grips);
+    } else {
       performance.mark("draw");
       this.lay(graph, marks);
       performance.measure("drawn", "draw"); // so that a benchmark can tell how long it took
@@ -147,37 +96,32 @@ export class Picture {
           const edge = part.data("edge") as GraphEdge;
           const here = marks.current?.includes(edge.from) ?? false;
           part.toggleClass("lit", here && edge.word !== undefined && (marks.lit?.has(edge.word) ?? false));
-          const taken = marks.heat?.get(`${edge.from} ${edge.word ?? edge.text} ${edge.to}`) ?? 0;
+          const name = `${edge.from} ${edge.word ?? edge.text} ${edge.to}`;
+          const taken = marks.heat?.get(name) ?? 0;
+          part.toggleClass("never", marks.never?.has(name) ?? false);
           part.data("heat", taken ? Math.max(0.15, taken / most) : 0);
-          if (part.isNode()) part.data("label", taken ? `${edge.text} · ${taken}` : edge.text);
+          if (part.isNode()) part.data("label", taken ? `${lines(edge.text)} · ${taken}` : lines(edge.text));
         });
       });
     }
+    if (core && core.zoom() <= SMALLEST * 1.01 && marks.current?.length) this.centre();
     this.describe(graph, marks);
-  }
-
-  choose(words: Set<string>): void {
-    this.core?.nodes("[word]").forEach((node) => {
-      node.toggleClass("chosen", words.has((node.data("edge") as GraphEdge).word ?? ""));
-    });
   }
 
   private lay(graph: Graph, marks: Marks): void {
     this.core?.destroy();
-    const pen = document.createElement("canvas").getContext("2d")!;
-    pen.font = "bold 11.5px system-ui, sans-serif"; // as it is when lit
     const core = cytoscape({
-      container: this.canvas,
+      container: this.drawing,
       style: looks(),
       elements: [
         ...graph.nodes.map((node) => ({
-          data: { id: String(node.id), label: node.cut ? `${node.id}…` : String(node.id), kind: node.kind, stop: node.stop },
+          data: { id: String(node.id), label: node.cut ? `${node.id}…` : String(node.id), kind: node.kind, stop: node.stop, node },
         })),
         ...graph.edges.flatMap((edge, index) => {
           const more = { kind: edge.kind, heat: 0, edge };
-          const width = Math.ceil(pen.measureText(edge.text).width) + (marks.heat ? 60 : 18);
+          const label = lines(edge.text);
           return [
-            { data: { id: `w${index}`, word: "word", label: edge.text, width, ...more } },
+            { data: { id: `w${index}`, word: "word", label, ...sizeOf(label, Boolean(marks.heat)), ...more } },
             { data: { id: `f${index}`, source: String(edge.from), target: `w${index}`, ...more } },
             { data: { id: `t${index}`, source: `w${index}`, target: String(edge.to), ...more }, classes: "into" },
           ];
@@ -190,32 +134,52 @@ export class Picture {
       boxSelectionEnabled: false,
     });
     this.core = core;
-    // Which way is better depends on the machine: the one in which its words are larger.
-    const zooms = (graph.nodes.length < 60 ? (["TB", "LR"] as const) : (["TB"] as const)).map((way) => {
-      this.arrange(way);
-      return [core.zoom(), way] as const;
-    });
-    const [best] = [...zooms].sort((one, other) => other[0] - one[0]);
-    if (best && zooms.at(-1)?.[1] !== best[1]) this.arrange(best[1]);
+    const boxes = core.nodes().map((node) => ({ id: node.id(), width: Number(node.data("width") ?? 34), height: Number(node.data("height") ?? 34) }));
+    const arrows = core.edges().map((edge) => ({ id: edge.id(), from: edge.source().id(), to: edge.target().id() }));
+    const ways = graph.nodes.length < 60 ? (["TB", "LR"] as const) : (["TB"] as const);
+    this.arrangements = ways.map((way) => arrange(boxes, arrows, way));
+    this.arranged = null;
+    this.grips = marks.grips;
     this.fit();
-    core.on("tap", "node[word]", (event) => marks.onEdge?.((event.target as NodeSingular).data("edge") as GraphEdge));
-    core.on("mouseover", "node[word]", () => this.canvas.classList.toggle("pointing", Boolean(marks.onEdge)));
-    core.on("mouseout", "node[word]", () => this.canvas.classList.remove("pointing"));
   }
 
-  private arrange(way: "TB" | "LR"): void {
-    const layout = { name: "dagre", rankDir: way, nodeSep: 22, rankSep: way === "TB" ? 26 : 34, edgeSep: 12, fit: true, padding: 16 };
-    this.core?.layout(layout as cytoscape.LayoutOptions).run();
+  /** Which way is better depends on the machine and on the place it has: the one in which its words are larger. */
+  private fit(whole = false): void {
+    const core = this.core;
+    const width = this.canvas.clientWidth - 2 * PAD;
+    if (!core || width <= 0) return;
+    const tallest = parseFloat(getComputedStyle(this.canvas).maxHeight) - 2 * PAD;
+    const zoom = (one: Arrangement) => zoomIn(one, width, tallest, LARGEST);
+    const best = this.arrangements.reduce((one, other) => (zoom(other) > zoom(one) * 1.1 ? other : one));
+    const shown = zoom(best);
+    this.canvas.style.height = `${Math.ceil(Math.min(best.height * Math.max(shown, SMALLEST), tallest) + 2 * PAD)}px`;
+    if (best !== this.arranged) this.put(core, best);
+    core.resize().fit(undefined, PAD);
+    if (core.zoom() > LARGEST) core.zoom(LARGEST).center();
+    if (core.zoom() < SMALLEST && !whole) {
+      core.zoom(SMALLEST);
+      this.centre();
+    }
   }
 
-  private fit(): void {
+  private centre(): void {
     const core = this.core;
     if (!core) return;
-    core.resize().fit(undefined, 16);
-    if (core.zoom() > 1.25) {
-      core.zoom(1.25);
-      core.center();
-    }
+    const current = core.nodes(".current");
+    core.center(current.length ? current : core.nodes().first());
+  }
+
+  private put(core: Core, arrangement: Arrangement): void {
+    this.arranged = arrangement;
+    core.batch(() => {
+      core.nodes().forEach((node) => void node.position(arrangement.places.get(node.id())!));
+      core.edges().forEach((edge) => {
+        const bend = arrangement.bends.get(edge.id());
+        edge.toggleClass("bent", Boolean(bend));
+        if (bend) edge.data({ weights: bend.weights, distances: bend.distances });
+      });
+    });
+    this.handles.cover(core, this.grips);
   }
 
   private zoom(by: number): void {
@@ -228,6 +192,8 @@ export class Picture {
   private describe(graph: Graph, marks: Marks): void {
     const current = marks.current?.length ? `; the session is in ${marks.current.join(" and ")}` : "";
     const sliced = graph.each ? `, ${graph.each}` : "";
+    this.canvas.setAttribute("role", marks.grips ? "application" : "img");
+    if (marks.grips) this.canvas.setAttribute("aria-roledescription", "drawing");
     this.canvas.setAttribute("aria-label", `machine of ${graph.title}${sliced}, ${graph.states} states${current}`);
     const more = graph.hidden
       ? button(`show all ${graph.states} states`, () => marks.onMore?.(), { class: "quiet" })
@@ -239,7 +205,7 @@ export class Picture {
       marks.onMore ? more : null,
       button("+", () => this.zoom(1.3), { class: "quiet", attributes: { "aria-label": "larger" } }),
       button("−", () => this.zoom(1 / 1.3), { class: "quiet", attributes: { "aria-label": "smaller" } }),
-      button("fit", () => this.fit(), { class: "quiet" }),
+      button("fit", () => this.fit(true), { class: "quiet" }),
     );
     const open = this.table.open;
     fill(this.table, h("summary", { text: "The machine as a table" }), this.rows(graph, marks));
@@ -269,55 +235,7 @@ export class Picture {
     return this.core ? (this.core.png({ output: "blob", full: true, scale: 2, bg: colour("panel") }) as unknown as Blob) : null;
   }
 
-  /** The picture as SVG, from the places that the layout has found. Text becomes text. */
   svg(): string | null {
-    const core = this.core;
-    if (!core || !this.graph) return null;
-    const box = core.elements().boundingBox({});
-    const space = "http://www.w3.org/2000/svg";
-    const make = (tag: string, attributes: Record<string, string | number>, text = "") => {
-      const element = document.createElementNS(space, tag);
-      for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
-      if (text) element.textContent = text;
-      return element;
-    };
-    const pad = 20;
-    const root = make("svg", {
-      xmlns: space,
-      viewBox: [box.x1 - pad, box.y1 - pad, box.w + 2 * pad, box.h + 2 * pad].map((n) => n.toFixed(1)).join(" "),
-      width: Math.ceil(box.w + 2 * pad),
-      height: Math.ceil(box.h + 2 * pad),
-      "font-family": "system-ui, sans-serif",
-      "font-size": 11,
-    });
-    root.append(make("title", {}, `machine of ${this.graph.title}`));
-    const marker = make("marker", { id: "arrow", viewBox: "0 0 10 10", refX: 9, refY: 5, markerWidth: 8, markerHeight: 8, orient: "auto-start-reverse" });
-    marker.append(make("path", { d: "M0 0L10 5L0 10z", fill: colour("line-strong") }));
-    const defs = make("defs", {});
-    defs.append(marker);
-    root.append(defs, make("rect", { x: box.x1 - pad, y: box.y1 - pad, width: box.w + 2 * pad, height: box.h + 2 * pad, fill: colour("panel") }));
-    const point = (place: { x: number; y: number }) => `${place.x.toFixed(1)} ${place.y.toFixed(1)}`;
-    core.edges().forEach((edge) => {
-      const bends = edge.controlPoints() ?? [];
-      const to = point(edge.targetEndpoint());
-      const way = bends.length ? `Q${point(bends[0]!)} ${to}` : `L${to}`;
-      const line = make("path", { d: `M${point(edge.sourceEndpoint())} ${way}`, fill: "none", stroke: colour("line-strong"), "stroke-width": 1.5 });
-      if (edge.hasClass("into")) line.setAttribute("marker-end", "url(#arrow)");
-      root.append(line);
-    });
-    core.nodes().forEach((node) => {
-      const { x, y } = node.position();
-      const look = { fill: colour("panel"), stroke: colour("line-strong"), "stroke-width": 1.5 };
-      if (node.data("word")) {
-        const width = Number(node.data("width"));
-        root.append(make("rect", { ...look, x: (x - width / 2).toFixed(1), y: (y - 12).toFixed(1), width, height: 24, rx: 6, stroke: colour("line") }));
-      } else {
-        const centre = { cx: x.toFixed(1), cy: y.toFixed(1) };
-        root.append(make("circle", { ...look, ...centre, r: 17 }));
-        if (node.data("stop") === "end") root.append(make("circle", { ...look, ...centre, r: 13, fill: "none" }));
-      }
-      root.append(make("text", { x: x.toFixed(1), y: (y + 4).toFixed(1), "text-anchor": "middle", fill: colour("ink") }, String(node.data("label"))));
-    });
-    return new XMLSerializer().serializeToString(root);
+    return this.core && this.graph ? svgOf(this.core, `machine of ${this.graph.title}`) : null;
   }
 }

@@ -1,22 +1,26 @@
 // Runs: recorded runs held against the contract; counts, a list, and one run message by message with its path drawn.
 
-import { ask, Refusal, type About, type Described, type Edge, type Judged, type OneRun, type Run } from "./api";
+import { ask, Refusal, upload, type About, type Described, type Edge, type Judged, type OneRun, type Run } from "./api";
+import { auditIn, excerptKey, STATUSES } from "./audited";
 import { button, fill, h, labelled, say, select } from "./dom";
 import { Picture } from "./graph";
 import { inline } from "./markdown";
 import { work } from "./state";
 import { chooser, openTemplate } from "./step";
 
-interface File {
+/** A file that was opened: its name, what it holds, and the name that the studio has given to its content. */
+interface Opened {
   name: string;
-  content: string;
+  blob: Blob;
+  file: string;
 }
 
-const STATUSES = ["conforming", "violating", "incomplete", "unrecognised"] as const;
 const SHOWN = 200;
+const MEGABYTE = 1_000_000;
 
 /** What was opened last, so that coming back to the page finds it. */
-let files: File[] = [];
+let files: Opened[] = [];
+let audited: string | null = null;
 let result: Judged | null = null;
 
 export async function runs(main: HTMLElement, about: About): Promise<void> {
@@ -31,11 +35,13 @@ class Bench {
   private readonly one = h("section", { class: "card one" });
   private readonly machine = h("section", { class: "card machine" });
   private readonly picture = new Picture();
+  private readonly asked = ask<Described>("contract", { text: work.text });
   private described: Described | null = null;
   private status = "";
   private key = "";
   private value = "";
   private search = "";
+  private shown: string | null = null;
 
   constructor(
     private readonly main: HTMLElement,
@@ -49,7 +55,7 @@ class Bench {
       { class: "card bar" },
       h("h2", { class: "hidden", text: "Contract and runs" }),
       chooser(this.about),
-      labelled("Recorded runs", file, "of any format that accord reads, or a result of `accord audit --json`; files can be dropped anywhere on the page"),
+      labelled("Recorded runs", file, `of any format that accord reads, up to ${this.about.upload_bytes / MEGABYTE} MB, or a result of accord audit --json; files can be dropped anywhere on the page`),
     );
     fill(this.main, head, this.trouble, h("div", { class: "columns" }, h("div", { class: "left" }, this.sums, this.list), h("div", { class: "middle" }, this.machine, this.one)));
     this.main.ondragover = (event) => event.preventDefault();
@@ -57,12 +63,15 @@ class Bench {
       event.preventDefault();
       void this.open([...(event.dataTransfer?.files ?? [])]);
     };
-    this.described = await ask<Described>("contract", { text: work.text });
+    this.described = await this.asked;
     if (!this.described.ok) {
       this.complain(new Refusal("the contract has errors; it is mended on the page Build"));
       return;
     }
-    fill(this.machine, h("h2", { text: "Machine" }), this.picture.element);
+    const local = this.described.protocols.filter((one) => one.graph);
+    this.shown = local.find((one) => one.name === work.protocol)?.name ?? local[0]?.name ?? null;
+    if (local.length > 1) head.append(labelled("Protocol", select(local.map((one): [string, string] => [one.name ?? "", one.name ?? ""]), this.shown ?? "", (name) => { this.shown = name; void this.judge(); })));
+    if (audited) result = auditIn(audited, this.described.digest); // the contract may be another one by now
     if (files.length) await this.judge();
     else this.show();
   }
@@ -72,36 +81,58 @@ class Bench {
     fill(this.trouble, h("section", { class: "card complaint", attributes: { role: "alert" } }, h("p", { text: error.message }), error.text ? h("pre", { text: error.text }) : null));
   }
 
-  private async open(chosen: globalThis.File[]): Promise<void> {
+  private async open(chosen: File[]): Promise<void> {
     if (!chosen.length) return;
-    const opened: File[] = [];
-    for (const file of chosen) {
-      const bytes = new Uint8Array(await file.arrayBuffer());
-      const audit = file.name.endsWith(".json") ? resultIn(bytes) : null;
+    try {
+      const [first] = chosen;
+      const text = chosen.length === 1 && first!.name.endsWith(".json") ? await first!.text() : "";
+      const audit = auditIn(text, (await this.asked).digest);
       if (audit) {
-        files = [];
-        result = audit;
+        [files, audited, result] = [[], text, audit];
+        fill(this.trouble);
         this.show();
         say(`${audit.runs.length} runs of an audit`);
         return;
       }
-      let letters = "";
-      for (const byte of bytes) letters += String.fromCharCode(byte);
-      opened.push({ name: file.name, content: btoa(letters) });
+      const large = chosen.find((file) => file.size > this.about.upload_bytes);
+      if (large) throw new Refusal(`${large.name} is larger than ${this.about.upload_bytes / MEGABYTE} MB. Audit it in a terminal, and open the result here:`, `accord audit ${work.name}.accord ${large.name} --json > result.json`);
+      const opened: Opened[] = [];
+      for (const file of chosen) {
+        say(`${file.name} is being read`);
+        opened.push({ name: file.name, blob: file, file: await upload(file) });
+      }
+      [files, audited] = [opened, null];
+      await this.judge();
+    } catch (error) {
+      this.complain(error);
     }
-    files = opened;
-    await this.judge();
+  }
+
+  private names(): { name: string; file: string }[] {
+    return files.map(({ name, file }) => ({ name, file }));
   }
 
   private async judge(): Promise<void> {
     try {
-      result = await ask<Judged>("runs", { text: work.text, protocol: work.protocol, files });
+      const told = await this.again(() => ask<Judged>("runs", { text: work.text, protocol: this.shown, files: this.names() }));
+      result = { ...told, lacks: [], never: [], excerpts: new Map() };
       fill(this.trouble);
       const bad = result.runs.filter((run) => run.status === "violating").length;
       say(`${result.runs.length} runs, ${bad} of them violating`);
       this.show();
     } catch (error) {
       this.complain(error);
+    }
+  }
+
+  /** The studio may have let files go, or have been started anew: they are sent once more, and it is asked again. */
+  private async again<T>(request: () => Promise<T>): Promise<T> {
+    try {
+      return await request();
+    } catch (error) {
+      if (!(error instanceof Refusal) || !error.message.includes("not here any more")) throw error;
+      for (const one of files) one.file = await upload(one.blob);
+      return request();
     }
   }
 
@@ -123,11 +154,18 @@ class Bench {
   }
 
   private heat(traffic: Edge[], path: number[]): void {
-    const protocol = this.described?.protocols.find((one) => one.graph);
-    this.machine.hidden = !protocol?.graph;
-    if (!protocol?.graph) return;
-    const heat = new Map(traffic.map((edge) => [`${edge.from} ${edge.word} ${edge.to}`, edge.times]));
-    this.picture.draw(protocol.graph, { heat, path: new Set(path) });
+    const protocols = this.described?.protocols ?? [];
+    const protocol = protocols.find((one) => one.graph && one.name === this.shown) ?? protocols.find((one) => one.graph);
+    if (!protocol?.graph) {
+      const why = protocols.some((one) => one.kind === "roles") ? "Runs are those of one agent. The protocol is between roles; accord project writes the contract of each, and runs are held against that." : "The contract has rules alone, so there is no machine to draw paths on.";
+      fill(this.machine, h("h2", { text: "Machine" }), h("p", { class: "hint", text: why }));
+      return;
+    }
+    const key = (edge: { from: number; word: string; to: number }) => `${edge.from} ${edge.word} ${edge.to}`;
+    const heat = new Map(traffic.map((edge) => [key(edge), edge.times]));
+    const about = result?.lacks.length ? "Dashed words were never reached by any run." : traffic.length ? "The number behind a word says how often it was taken." : "";
+    fill(this.machine, h("h2", { text: "Machine" }), this.picture.element, about ? h("p", { class: "hint", text: about }) : null);
+    this.picture.draw(protocol.graph, { heat, path: new Set(path), never: new Set(result?.never.map(key)) });
   }
 
   private count(): void {
@@ -150,7 +188,7 @@ class Bench {
     const chooser = keys.length ? labelled("Counted by", select(keys.map((key): [string, string] => [key, key]), this.key, (key) => { this.key = key; this.value = ""; this.show(); })) : null;
     const broken = result.broken.length ? h("details", {}, h("summary", { text: `${result.unreadable} could not be read or judged` }), h("ul", {}, ...result.broken.map((one) => h("li", { text: `${one.file}${one.line ? `:${one.line}` : ""}: ${one.reason}` })))) : null;
     const unmatched = Object.entries(result.unmatched).map(([name, times]) => `${name} (${times})`).join(", ");
-    fill(this.sums, h("h2", { text: `${every.length + result.more} runs` }), legend, chooser, h("table", { class: "bars" }, h("tbody", {}, ...bars)), unmatched ? h("p", { class: "hint", text: `Not named by the contract: ${unmatched}` }) : null, broken);
+    fill(this.sums, h("h2", { text: `${every.length + result.more} runs` }), ...result.lacks.map((text) => h("p", { class: "hint", text })), legend, chooser, h("table", { class: "bars" }, h("tbody", {}, ...bars)), unmatched ? h("p", { class: "hint", text: `Not named by the contract: ${unmatched}` }) : null, broken);
   }
 
   /** One bar: the share of each status, in a row whose numbers can be read. */
@@ -212,24 +250,19 @@ class Bench {
     const title = h("h2", { text: `Run ${run.run}`, attributes: { tabindex: "-1" } });
     const about = h("p", { class: "hint", text: `${run.file}${run.line ? `:${run.line}` : ""}${facts ? ` · ${facts}` : ""}` });
     const violation = run.violation ? h("blockquote", {}, ...inline(run.violation.sentence)) : null;
-    const file = files.find((one) => one.name === run.file);
+    const file = this.names().find((one) => one.name === run.file);
     if (!file) {
-      fill(this.one, title, about, violation, h("p", { class: "hint", text: "The messages are not in the result; open the file of the runs to see them." }));
+      const excerpt = result?.excerpts.get(excerptKey(run.file, run.run));
+      const lacks = excerpt ? "Those around the violation; the others are not in the result of the audit." : "The messages are not in the result of the audit; open the file of the runs to see them.";
+      fill(this.one, title, about, excerpt ? null : violation, excerpt ? h("ol", { class: "turns messages", attributes: { tabindex: "0", "aria-label": "messages" } }, ...excerpt.map(messageRow)) : null, h("p", { class: "hint", text: lacks }));
+      title.focus();
       return;
     }
     try {
-      const told = await ask<OneRun>("run", { text: work.text, protocol: work.protocol, file, key: run.run });
-      const rows = told.messages.map((message) =>
-        h(
-          "li",
-          { class: message.verdict === "refused" ? "violation" : message.verdict || "unnamed" },
-          h("div", { class: "row" }, h("strong", { text: message.name ? `${message.kind} ${message.name}` : message.kind }), message.word ? h("code", { text: message.word }) : h("span", { class: "hint", text: "no label" }), message.verdict ? h("span", { class: "badge", text: message.verdict }) : null),
-          h("p", { class: "said", text: message.text }),
-          message.explanation ? h("p", { class: "why" }, ...inline(message.explanation)) : null,
-        ),
-      );
+      const told = await this.again(() => ask<OneRun>("run", { text: work.text, protocol: this.shown, file: this.names().find((one) => one.name === run.file), key: run.run }));
+      const rows = told.messages.map(messageRow);
       const left = told.left_out ? h("p", { class: "hint", text: `${told.left_out} more messages are not shown` }) : null;
-      fill(this.one, title, about, violation, h("ol", { class: "turns messages" }, ...rows), left, button("heat of all runs", () => this.heat(result?.traffic ?? [], []), { class: "quiet" }));
+      fill(this.one, title, about, violation, h("ol", { class: "turns messages", attributes: { tabindex: "0", "aria-label": "messages" } }, ...rows), left, button("heat of all runs", () => this.heat(result?.traffic ?? [], []), { class: "quiet" }));
       this.heat(told.traffic, told.path);
       title.focus();
       say(`run ${run.run}, ${run.status}, ${told.messages.length} messages; its path is drawn on the machine`);
@@ -239,23 +272,12 @@ class Bench {
   }
 }
 
-/** The result of an audit, if these bytes are one. */
-function resultIn(bytes: Uint8Array): Judged | null {
-  let value: unknown;
-  try {
-    value = JSON.parse(new TextDecoder().decode(bytes));
-  } catch {
-    return null;
-  }
-  const found = value as { runs?: unknown; total?: { broken?: number }; broken?: Judged["broken"]; unmatched?: Record<string, number> };
-  if (!found || typeof found !== "object" || !Array.isArray(found.runs) || typeof found.total !== "object") return null;
-  const runs = (found.runs as Partial<Run>[]).filter((run) => typeof run.run === "string" && STATUSES.some((status) => status === run.status));
-  return {
-    runs: runs.map((run) => ({ run: run.run!, file: String(run.file ?? ""), line: run.line ?? null, status: run.status!, violation: run.violation ?? null, events: run.events ?? 0, refused: run.refused ?? 0, metadata: run.metadata ?? {} })),
-    more: 0,
-    broken: Array.isArray(found.broken) ? found.broken : [],
-    unreadable: found.total?.broken ?? 0,
-    unmatched: found.unmatched ?? {},
-    traffic: [],
-  };
+function messageRow(message: OneRun["messages"][number]): HTMLElement {
+  return h(
+    "li",
+    { class: message.verdict === "refused" ? "violation" : message.verdict || "unnamed" },
+    h("div", { class: "row" }, h("strong", { text: message.name ? `${message.kind} ${message.name}` : message.kind }), message.word ? h("code", { text: message.word }) : h("span", { class: "hint", text: "no label" }), message.verdict ? h("span", { class: "badge", text: message.verdict }) : null),
+    h("p", { class: "said", text: message.text }),
+    message.explanation ? h("p", { class: "why" }, ...inline(message.explanation)) : null,
+  );
 }

@@ -140,9 +140,17 @@ class Walker {
       this.picture.draw(now.graph, {
         current: now.states,
         lit,
-        onEdge: (edge) => {
-          const move = everything.find((one) => one.word === edge.word);
-          if (move) this.choose(move);
+        grips: {
+          name: (target) => {
+            const move = target.kind === "word" ? everything.find((one) => one.word === target.edge.word) : undefined;
+            if (!move || target.kind !== "word") return null;
+            const { from, text, to } = target.edge;
+            return `${text}, from state ${from} to ${to}${now.states.includes(from) && lit.has(move.word) ? ", may happen now" : ""}`;
+          },
+          pick: (target) => {
+            const move = target.kind === "word" ? everything.find((one) => one.word === target.edge.word) : undefined;
+            if (move) this.choose(move);
+          },
         },
         onMore: () => {
           this.everything = true;
@@ -241,7 +249,7 @@ class Walker {
         index === turns.length - 1 ? null : button("back to here", () => this.back(first + index + 1), { class: "quiet", attributes: { "aria-label": `back to here: ${turn.text}` } }),
       ),
     );
-    const list = h("ol", { class: "turns", attributes: { start: String(first + 1) } }, ...rows);
+    const list = h("ol", { class: "turns", attributes: { start: String(first + 1), tabindex: "0", "aria-label": "events" } }, ...rows);
     const none = !work.events.length;
     fill(
       this.log,

@@ -14,11 +14,12 @@ from accord.audit.coverage import applied_rules, edges_taken
 from accord.audit.model import Breach, Refused, Verdict, refused_by
 from accord.audit.steps import Steps, Word, status_at_end, unknown_call
 from accord.audit.tally import MOST_BROKEN, Group, Tally, count, note
+from accord.errors import UsageError
 from accord.machine.events import Event
 from accord.machine.extent import Extent
 from accord.monitor.quick import quick_step
 from accord.monitor.refusals import Refusal, belonging
-from accord.monitor.step import begin, step
+from accord.monitor.step import begin, step, tick
 from accord.monitor.verdicts import Violation
 from accord.sources.model import KINDS
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from accord.monitor.step import Situation
     from accord.sources.model import Broken, Kind, Message, Run
 
-__all__ = ["Judge", "StepJudge", "TableJudge", "count_place", "is_for_columns", "is_for_table"]
+__all__ = ["Judge", "StepJudge", "TableJudge", "count_place", "is_for_columns", "is_for_table", "standing_of"]
 
 
 def is_for_table(contract: Contract) -> bool:
@@ -260,6 +261,7 @@ class StepJudge(Judge):
         """As a refusing monitor would."""
         situation = begin(self.contract, self.protocol)
         tally = self.tally
+        is_timed = situation.stage.stages.is_timed
         events = refused = calls = 0
         first: Breach | None = None
         message, at = None, None
@@ -276,6 +278,8 @@ class StepJudge(Judge):
                     events += 1
                 continue
             at = message.at if message.at is not None else at
+            if is_timed and message.at is None:
+                raise UsageError(f"the contract uses time, and message {message.index} was recorded without one")
             event = Event(
                 label.direction, label.label, None, message.payload, label.by if self.gated else None, message.at
             )
@@ -290,13 +294,15 @@ class StepJudge(Judge):
                     situation = after
                     events += 1
                     continue
-            _count_edges(tally, _standing(situation, event), event, 1)
+            _count_edges(tally, standing_of(situation, event), event, 1)
             situation = after
             events += 1
         tally.calls += calls
         tally.messages += 0 if message is None else message.index + 1
         if first is not None:
             return self.verdict(run, first, "violating", events, refused)
+        if is_timed and at is None:
+            raise UsageError("the contract uses time, and nothing that it looks at was recorded with one")
         status, owed = status_at_end(situation, at)
         return self.verdict(run, None if owed is None else Breach(owed, None, events), status, events, 0)
 
@@ -314,8 +320,10 @@ def _unknown(situation: Situation, event: Event) -> Refused:
     return refused_by(Violation.of(unknown_call(situation, event), None))
 
 
-def _standing(situation: Situation, event: Event) -> Standing:
-    """Where the protocol stood, or the event's instance of it."""
+def standing_of(situation: Situation, event: Event) -> Standing:
+    """Where the protocol stood, or the event's instance of it, when the event came: time had passed until then."""
+    if situation.stage.stages.is_timed:
+        situation, _ = tick(situation, "refuse", None, event.at)
     stage, held = situation.stage, situation.holding
     if stage.stages.sliced is None or not isinstance(held, Extent):
         return stage.standing

@@ -121,7 +121,7 @@ def _find(document: Document, name: str | None) -> GlobalProtocol:
     if not names:
         raise UsageError("the contract has no protocol between roles: `protocol Name { A -> B: Message … }`")
     if name is None and len(names) > 1:
-        raise UsageError(f"the contract has several protocols between roles; say which: protocol= one of {listed}")
+        raise UsageError(f"the contract has several protocols between roles; say which: one of {listed}")
     if name is not None and name not in names:
         meant = did_you_mean(name, names) if isinstance(name, str) else None
         hint = f"; did you mean `{meant}`?" if meant else f"; it declares {listed}"

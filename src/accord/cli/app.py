@@ -97,6 +97,17 @@ class _LazyGroup(rich_click.RichGroup):
             return None
         return cast("click.Command", import_module(f"accord.cli.{cmd_name}").command)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            from accord.diagnostics import did_you_mean
+            from accord.diagnostics.visible import clip
+
+            meant = did_you_mean(args[0], COMMANDS)
+            ctx.fail(f"there is no command `{clip(args[0])}`" + (f"; did you mean `{meant}`?" if meant else ""))
+        return super().resolve_command(ctx, args)
+
     def make_context(
         self,
         info_name: str | None,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from accord.diagnostics import Diagnostic
     from accord.diagnostics.codes import Code
 
-__all__ = ["command"]
+__all__ = ["command", "findings_in_example"]
 
 
 @click.command("explain")
@@ -50,11 +50,11 @@ def _explain(screen: Screen, entry: Code) -> None:
     if entry.wrong:
         _print_example(screen, "wrong", entry.wrong)
         screen.print()
-        print_diagnostics(screen, _findings(entry))
+        print_diagnostics(screen, findings_in_example(entry))
     _print_example(screen, "right", entry.right)
 
 
-def _findings(entry: Code) -> tuple[Diagnostic, ...]:
+def findings_in_example(entry: Code) -> tuple[Diagnostic, ...]:
     """What accord says of the wrong example."""
     from accord.choreography.compiling import examine_contract
     from accord.diagnostics import Source

@@ -58,7 +58,7 @@ def command(paths: tuple[Path, ...], *, only_check: bool) -> None:
             changed += 1
             try:
                 if not only_check:
-                    replace_file(path, text)
+                    replace_file(path, text, source.text)
             except UsageError as error:  # the others are formatted all the same
                 unwritable.append(error)
                 continue

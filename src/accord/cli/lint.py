@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import rich_click as click
 from click.exceptions import Exit
 
+from accord.cli.findings import counted, format_option, print_for_people, print_for_programs
 from accord.cli.sources import existing_path
 
 if TYPE_CHECKING:
@@ -21,14 +21,7 @@ __all__ = ["command"]
 
 @click.command("lint")
 @click.argument("paths", metavar="PATH…", nargs=-1, required=True, callback=existing_path)
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "json", "sarif", "github"]),
-    default="text",
-    show_default=True,
-    help="text for people, json for programs, sarif for code scanning, github for annotations in a workflow",
-)
+@format_option
 def command(paths: tuple[Path, ...], format_: str) -> None:
     """Check that agents follow the protocols they declare, on every path, without running them.
 
@@ -39,34 +32,24 @@ def command(paths: tuple[Path, ...], format_: str) -> None:
 
     Exit status: 0 nothing found · 1 errors or warnings · 2 wrong usage, such as a path that does not exist.
     """
-    from accord import __version__
     from accord.cli.python_files import find_files, lint_files
     from accord.cli.terminal import open_screen
-    from accord.diagnostics.machine_readable import to_github, to_json, to_sarif
 
     files = find_files(paths)
     report = lint_files(files)
     screen = open_screen()
-    if format_ == "json":
-        screen.print(json.dumps(to_json(report.findings), indent=2))
-    elif format_ == "sarif":
-        screen.print(json.dumps(to_sarif(report.findings, __version__), indent=2))
-    elif format_ == "github":
-        if report.findings:
-            screen.print(to_github(report.findings))
-    else:
+    if format_ == "text":
         _print(screen, report, len(files.python))
+    else:
+        print_for_programs(screen, report.findings, format_)
     if report.findings:
         raise Exit(1)
 
 
 def _print(screen: Screen, report: Report, files: int) -> None:
-    from accord.cli.terminal import print_diagnostics
     from accord.diagnostics.visible import visible
 
-    if report.findings:
-        print_diagnostics(screen, report.findings)
-        screen.print()
+    print_for_people(screen, report.findings)
     for ignored in report.ignored:
         finding = ignored.finding
         line, column = finding.source.line_and_column(finding.span.start)
@@ -77,14 +60,10 @@ def _print(screen: Screen, report: Report, files: int) -> None:
 
 def _summary(report: Report, files: int) -> str:
     where = f"in {files} file{'' if files == 1 else 's'}"
+    if not report.agents and not report.findings:
+        return f"no agents {where}"
     looked = f"{report.agents or 'no'} agent{'' if report.agents == 1 else 's'} {where}"
     ignored = f", {len(report.ignored)} ignored" if report.ignored else ""
-    severities = [finding.severity for finding in report.findings]
-    if not severities:
-        follow = "follows its protocols" if report.agents == 1 else "follow their protocols"
-        return (
-            f"{looked} {follow}{ignored}" if report.agents else f"no agents in {files} file{'' if files == 1 else 's'}"
-        )
-    counts = [(severities.count("error"), "error"), (severities.count("warning"), "warning")]
-    counted = ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for count, what in counts if count)
-    return f"{counted}{ignored} in {looked}"
+    if report.findings:
+        return f"{counted(report.findings)}{ignored} in {looked}"
+    return f"{looked} {'follows its protocols' if report.agents == 1 else 'follow their protocols'}{ignored}"

@@ -313,7 +313,8 @@ _TABLE = (
     Code(
         "W051",
         "rule names a message that cannot happen",
-        "No protocol of the contract has a message of that name, so this part of the rule says nothing.",
+        "No protocol of the contract has a message of that name. What is required and cannot happen never holds, so "
+        "what it is required for is refused always; what is restricted and cannot happen is no restriction.",
         'protocol P = ?Approval.!Pay.end\nrule "r" { before Pay require Aproval }',
         'protocol P = ?Approval.!Pay.end\nrule "r" { before Pay require Approval }',
     ),
@@ -327,8 +328,8 @@ _TABLE = (
     Code(
         "E053",
         "register in a rule",
-        "Rules look at the history of all sessions of a contract, not at the registers of one protocol. Their guards "
-        "compare with literals.",
+        "Rules look at what has happened in a session, whichever protocol it runs, and not at the registers of one. "
+        "Their guards compare with literals.",
         'rule "r" { before Pay(amount <= t) require Approval }',
         'rule "r" { before Pay(amount <= 100) require Approval }',
     ),

@@ -8,9 +8,11 @@ place.
 from __future__ import annotations
 
 import secrets
+from os import PathLike
 from threading import Lock
 from typing import TYPE_CHECKING, Self
 
+from accord.errors import UsageError
 from accord.ledger.chain import Head, verify
 from accord.ledger.entries import begin_fields, check_key, fields_of, mend_fields, note_fields
 from accord.ledger.linking import link
@@ -44,6 +46,8 @@ class Ledger:
 
     def __init__(self, sink: Sink, *, key: bytes | None = None, identity: str | None = None) -> None:
         check_key(key)
+        if isinstance(sink, (str, PathLike)):
+            raise UsageError(f"a ledger is kept in a sink, got {str(sink)!r}; a file is `FileSink(path)`")
         self._key = key
         self._sink = sink
         self._lock = Lock()

@@ -1,26 +1,21 @@
 """`RecordedMonitor`: a monitor whose every attempt is in a ledger before it is answered.
 
-Each attempt runs under a lock: ask the monitor what it would answer, write attempt and answer, take the step, answer.
-So an answer that somebody acted on is always in the ledger. The other way round is not promised: a program that dies
-between writing and answering leaves an entry whose answer nobody saw.
-
-If the ledger cannot be written the answer is `Blocked` and the session has not moved.
+How an attempt is written and answered, and what happens if it cannot be written, is `accord.ledger.recording`'s.
 """
 
 from __future__ import annotations
 
-import secrets
-from threading import Lock
 from typing import TYPE_CHECKING
 
 from accord.errors import UsageError
-from accord.ledger.attempts import Given, check, describe, own, seconds, why
+from accord.ledger.attempts import Given, own, seconds
 from accord.ledger.ledger import Ledger
-from accord.monitor import Blocked, Monitor
+from accord.ledger.recording import Recording
+from accord.monitor import Monitor
 from accord.monitor.verdicts import CLOSING, TICKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from accord.canonical import Json
     from accord.ledger.attempts import Moment, Payload
@@ -48,17 +43,13 @@ class RecordedMonitor:
         Violation(expected=['!Pay'], got='!Refund')
     """
 
-    __slots__ = ("_ledger", "_lock", "_monitor", "_session")
+    __slots__ = ("_monitor", "_recording")
 
     def __init__(self, monitor: Monitor, ledger: Ledger, *, session: str | None = None) -> None:
         if not isinstance(monitor, Monitor) or not isinstance(ledger, Ledger):
             raise UsageError("a `Monitor` is recorded in a `Ledger`: RecordedMonitor(Monitor(…), Ledger(…))")
-        if session is not None and (type(session) is not str or not session):
-            raise UsageError(f"a session is named by a non-empty `str`, got {session!r}")
         self._monitor = monitor
-        self._ledger = ledger
-        self._session = secrets.token_hex(8) if session is None else session
-        self._lock = Lock()
+        self._recording = Recording(ledger, session, monitor.contract, monitor.protocol)
 
     # -- attempts ------------------------------------------------------------------------------------------------------
 
@@ -74,7 +65,7 @@ class RecordedMonitor:
         """The agent sends a message or calls a tool; `to` names the partner where the contract needs it."""
         copied, monitor = own(payload), self._monitor
         given = Given("!", label, copied, to, None, at, meta)
-        return self._attempt(
+        return self._recording.attempt(
             given,
             lambda: monitor.peek_send(label, copied, to, seconds(at)),
             lambda: monitor.send(label, copied, to, seconds(at)),
@@ -93,7 +84,7 @@ class RecordedMonitor:
         """Something reaches the agent; `by` names the person whose step it is, `sender` the partner."""
         copied, monitor = own(payload), self._monitor
         given = Given("?", label, copied, sender, by, at, meta)
-        return self._attempt(
+        return self._recording.attempt(
             given,
             lambda: monitor.peek_receive(label, copied, sender, by, seconds(at)),
             lambda: monitor.receive(label, copied, sender, by, seconds(at)),
@@ -103,13 +94,15 @@ class RecordedMonitor:
         """Time passes and nothing happens: deadlines that lie before `at` expire."""
         monitor = self._monitor
         given = Given(TICKING, at=at, meta=meta)
-        return self._attempt(given, lambda: monitor.peek_tick(seconds(at)), lambda: monitor.tick(seconds(at)))
+        return self._recording.attempt(given, lambda: monitor.peek_tick(seconds(at)), lambda: monitor.tick(seconds(at)))
 
     def close(self, *, at: Moment | None = None, meta: Mapping[str, object] | None = None) -> Verdict:
         """Nothing more will come: `Ok` if nothing is owed, else a violation that says what is."""
         monitor = self._monitor
         given = Given(CLOSING, at=at, meta=meta)
-        return self._attempt(given, lambda: monitor.peek_close(seconds(at)), lambda: monitor.close(seconds(at)))
+        return self._recording.attempt(
+            given, lambda: monitor.peek_close(seconds(at)), lambda: monitor.close(seconds(at))
+        )
 
     # -- questions: asking is no attempt -------------------------------------------------------------------------------
 
@@ -145,12 +138,12 @@ class RecordedMonitor:
     @property
     def session(self) -> str:
         """The name of the session in the ledger."""
-        return self._session
+        return self._recording.session
 
     @property
     def ledger(self) -> Ledger:
         """Where it is recorded."""
-        return self._ledger
+        return self._recording.ledger
 
     @property
     def contract(self) -> Contract:
@@ -198,35 +191,4 @@ class RecordedMonitor:
         return self._monitor.trace
 
     def __repr__(self) -> str:
-        return f"<RecordedMonitor {self._session} of {self._monitor!r}>"
-
-    # -- one attempt ---------------------------------------------------------------------------------------------------
-
-    def _attempt(self, given: Given, peek: Callable[[], Verdict], take: Callable[[], Verdict]) -> Verdict:
-        with self._lock:
-            answer: Verdict | UsageError
-            try:
-                check(given)
-                answer = peek()
-            except UsageError as error:
-                answer = error
-            except Exception as error:  # noqa: BLE001 - whatever broke inside, the answer is no
-                broken = Blocked(f"accord failed inside ({error!r})")
-                return self._record(given, broken) or broken
-            refused = self._record(given, answer)
-            if refused is not None:
-                return refused
-            if isinstance(answer, UsageError):
-                raise answer
-            taken = take()
-            if taken != answer:  # somebody moved the session past us; what is answered is recorded all the same
-                return self._record(given, taken) or taken
-            return taken
-
-    def _record(self, given: Given, answer: Verdict | UsageError) -> Blocked | None:
-        """Write it; if that fails, the answer that must be given instead."""
-        try:
-            self._ledger.append(describe(given, answer, self._session, self._monitor.contract, self._monitor.protocol))
-        except Exception as error:  # noqa: BLE001 - what is not recorded is not done, whatever the reason
-            return Blocked(f"the ledger cannot be written ({why(error)})")
-        return None
+        return f"<RecordedMonitor {self.session} of {self._monitor!r}>"

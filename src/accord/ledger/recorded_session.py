@@ -1,29 +1,28 @@
 """`RecordedSession`: a session of several roles whose every attempt is in a ledger before it is answered.
 
-As `RecordedMonitor` does for one party: ask what the answer would be, write attempt and answer, take the step, answer.
+As `RecordedMonitor` does for one party.
 An entry names the exchange as the trace does (`A -> B: Msg`, or `A: B!Msg` where a role reports for itself).
 """
 
 from __future__ import annotations
 
-import secrets
-from threading import Lock
 from typing import TYPE_CHECKING
 
 from accord.errors import UsageError
 from accord.language.labels import print_label
-from accord.ledger.attempts import Given, check, describe, own, seconds, why
+from accord.ledger.attempts import Given, own, seconds
 from accord.ledger.ledger import Ledger
-from accord.monitor import Blocked
+from accord.ledger.recording import Recording
 from accord.monitor.verdicts import CLOSING, TICKING
 from accord.session import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from accord.canonical import Json
     from accord.ledger.attempts import Moment, Payload
     from accord.monitor import Verdict
+    from accord.session import Endpoint
 
 __all__ = ["RecordedEndpoint", "RecordedSession"]
 
@@ -40,17 +39,13 @@ class RecordedSession:
         (Ok(), Ok())
     """
 
-    __slots__ = ("_ledger", "_lock", "_name", "_session")
+    __slots__ = ("_recording", "_session")
 
     def __init__(self, watched: Session, ledger: Ledger, *, session: str | None = None) -> None:
         if not isinstance(watched, Session) or not isinstance(ledger, Ledger):
             raise UsageError("a `Session` is recorded in a `Ledger`: RecordedSession(Session(…), Ledger(…))")
-        if session is not None and (type(session) is not str or not session):
-            raise UsageError(f"a session is named by a non-empty `str`, got {session!r}")
         self._session = watched
-        self._ledger = ledger
-        self._name = secrets.token_hex(8) if session is None else session
-        self._lock = Lock()
+        self._recording = Recording(ledger, session, watched.contract, watched.protocol)
 
     def observe(
         self,
@@ -66,7 +61,7 @@ class RecordedSession:
         """Somebody has seen a message."""
         copied, session = own(payload), self._session
         given = Given(f"{sender} -> {receiver}: {_shown(label)}", None, copied, None, by, at, meta)
-        return self._attempt(
+        return self._recording.attempt(
             given,
             lambda: session.peek(sender, receiver, label, copied, by, seconds(at)),
             lambda: session.observe(sender, receiver, label, copied, by, seconds(at)),
@@ -74,19 +69,21 @@ class RecordedSession:
 
     def __getitem__(self, role: str) -> RecordedEndpoint:
         """The endpoint of a role; what it reports is recorded too."""
-        return RecordedEndpoint(self, self._session[role].role)
+        return RecordedEndpoint(self._session[role], self._recording)
 
     def tick(self, at: Moment, *, meta: Mapping[str, object] | None = None) -> Verdict:
         """Time passes and nothing happens: what rules required until then is overdue."""
         session = self._session
         given = Given(TICKING, at=at, meta=meta)
-        return self._attempt(given, lambda: session.peek_tick(seconds(at)), lambda: session.tick(seconds(at)))
+        return self._recording.attempt(given, lambda: session.peek_tick(seconds(at)), lambda: session.tick(seconds(at)))
 
     def close(self, *, at: Moment | None = None, meta: Mapping[str, object] | None = None) -> Verdict:
         """Nothing more will come: `Ok` if nothing is owed, else a violation that says what, and by whom."""
         session = self._session
         given = Given(CLOSING, at=at, meta=meta)
-        return self._attempt(given, lambda: session.peek_close(seconds(at)), lambda: session.close(seconds(at)))
+        return self._recording.attempt(
+            given, lambda: session.peek_close(seconds(at)), lambda: session.close(seconds(at))
+        )
 
     def snapshot(self, *, key: bytes | None = None) -> dict[str, Json]:
         """The session as it stands; `RecordedSession(Session.restore(…), ledger, session=…)` goes on with it."""
@@ -95,7 +92,7 @@ class RecordedSession:
     @property
     def session(self) -> str:
         """The name of the session in the ledger."""
-        return self._name
+        return self._recording.session
 
     @property
     def watched(self) -> Session:
@@ -105,50 +102,20 @@ class RecordedSession:
     @property
     def ledger(self) -> Ledger:
         """Where it is recorded."""
-        return self._ledger
+        return self._recording.ledger
 
     def __repr__(self) -> str:
-        return f"<RecordedSession {self._name} of {self._session!r}>"
-
-    def _attempt(self, given: Given, peek: Callable[[], Verdict], take: Callable[[], Verdict]) -> Verdict:
-        with self._lock:
-            answer: Verdict | UsageError
-            try:
-                check(given)
-                answer = peek()
-            except UsageError as error:
-                answer = error
-            except Exception as error:  # noqa: BLE001 - whatever broke inside, the answer is no
-                broken = Blocked(f"accord failed inside ({error!r})")
-                return self._record(given, broken) or broken
-            refused = self._record(given, answer)
-            if refused is not None:
-                return refused
-            if isinstance(answer, UsageError):
-                raise answer
-            taken = take()
-            if taken != answer:  # somebody moved the session past us; what is answered is recorded all the same
-                return self._record(given, taken) or taken
-            return taken
-
-    def _record(self, given: Given, answer: Verdict | UsageError) -> Blocked | None:
-        """Write it; if that fails, the answer that must be given instead."""
-        session = self._session
-        try:
-            self._ledger.append(describe(given, answer, self._name, session.contract, session.protocol))
-        except Exception as error:  # noqa: BLE001 - what is not recorded is not done, whatever the reason
-            return Blocked(f"the ledger cannot be written ({why(error)})")
-        return None
+        return f"<RecordedSession {self.session} of {self._session!r}>"
 
 
 class RecordedEndpoint:
     """One role of a recorded session."""
 
-    __slots__ = ("_recorded", "_role")
+    __slots__ = ("_end", "_recording")
 
-    def __init__(self, recorded: RecordedSession, role: str) -> None:
-        self._recorded = recorded
-        self._role = role
+    def __init__(self, end: Endpoint, recording: Recording) -> None:
+        self._end = end
+        self._recording = recording
 
     def send(
         self,
@@ -161,9 +128,9 @@ class RecordedEndpoint:
         meta: Mapping[str, object] | None = None,
     ) -> Verdict:
         """The role sends a message."""
-        copied, end = own(payload), self._recorded.watched[self._role]
-        given = Given(f"{self._role}: {to}!{_shown(label)}", None, copied, None, by, at, meta)
-        return self._recorded._attempt(  # noqa: SLF001 - a part of it
+        copied, end = own(payload), self._end
+        given = Given(f"{end.role}: {to}!{_shown(label)}", None, copied, None, by, at, meta)
+        return self._recording.attempt(
             given,
             lambda: end.peek_send(label, copied, to=to, by=by, at=seconds(at)),
             lambda: end.send(label, copied, to=to, by=by, at=seconds(at)),
@@ -180,9 +147,9 @@ class RecordedEndpoint:
         meta: Mapping[str, object] | None = None,
     ) -> Verdict:
         """The role receives a message."""
-        copied, end = own(payload), self._recorded.watched[self._role]
-        given = Given(f"{self._role}: {sender}?{_shown(label)}", None, copied, None, by, at, meta)
-        return self._recorded._attempt(  # noqa: SLF001 - a part of it
+        copied, end = own(payload), self._end
+        given = Given(f"{end.role}: {sender}?{_shown(label)}", None, copied, None, by, at, meta)
+        return self._recording.attempt(
             given,
             lambda: end.peek_receive(label, copied, sender=sender, by=by, at=seconds(at)),
             lambda: end.receive(label, copied, sender=sender, by=by, at=seconds(at)),

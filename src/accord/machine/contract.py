@@ -105,7 +105,13 @@ class Contract:
     @cached_property
     def labeller(self) -> Labeller:
         """What tells which label a message of raw traffic has."""
-        return Labeller(self.document.events, refuses_unmatched_calls=bool(self.machines))
+        heard = {
+            symbol.label
+            for machine in self.machines.values()
+            for symbol in machine.symbols
+            if symbol.direction == "?" and not symbol.gated
+        }
+        return Labeller(self.document.events, frozenset(heard) if self.machines else None)
 
     @cached_property
     def needs_more_than_labels(self) -> str:
@@ -167,7 +173,7 @@ class Contract:
         names = [known for known in self.machines if known is not None]
         listed = ", ".join(f"`{known}`" for known in names)
         if name is None:
-            raise UsageError(f"the contract has several protocols; say which: protocol= one of {listed}")
+            raise UsageError(f"the contract has several protocols; say which: one of {listed}")
         meant = did_you_mean(name, names)
         hint = f"; did you mean `{meant}`?" if meant else f"; it declares {listed}" if names else ""
         raise UsageError(f"the contract declares no protocol `{name}`{hint}")

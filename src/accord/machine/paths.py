@@ -19,6 +19,7 @@ from accord.machine.tables import Symbol
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from accord.language.tree import Direction
     from accord.machine.clocks import Time
     from accord.machine.configurations import Configuration
     from accord.machine.rule_forms import Outcome
@@ -149,6 +150,13 @@ def _steps(place: _Place) -> Iterator[tuple[Symbol, _Place]]:
             raise TooManyConfigurationsError("too many to search through")
         options.append((symbol, standing.standings.at(configurations)))
     options += [(symbol, standing) for symbol in _named(rules) if _ignores(standing, symbol.label)]
+    # What anybody may make happen, a rule may want to be made by a person.
+    people = {pattern.label for node in rules for pattern in node.machine.patterns if pattern.gated}
+    options += [
+        (symbol._replace(gated=True), target)
+        for symbol, target in options
+        if symbol.label in people and symbol.direction == "?" and not symbol.gated
+    ]
     for symbol, target in options:
         after: RuleNodes | int = rules
         if rules:
@@ -171,11 +179,16 @@ def _waits(place: _Place) -> Iterator[tuple[Wait, _Place]]:
 
 
 def _named(rules: RuleNodes) -> list[Symbol]:
-    """What the rules name, as events: all there is to try where no protocol says what can happen."""
+    """What the rules name, as events: all there is to try where no protocol says what can happen.
+
+    A bare label is tried as one that arrives, or that is sent, where what arrives would be the result of a call.
+    """
     symbols: dict[Symbol, None] = {}
     for node in rules:
         for pattern in node.machine.patterns:
-            symbols[Symbol(pattern.direction or "?", pattern.label, None, pattern.guards, pattern.gated)] = None
+            arrives = node.machine.applies(node.state.called, pattern, "?")
+            direction: Direction = "?" if arrives or pattern.gated else "!"
+            symbols[Symbol(direction, pattern.label, None, pattern.guards, pattern.gated)] = None
     return list(symbols)
 
 

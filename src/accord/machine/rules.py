@@ -173,7 +173,7 @@ class RuleMachine:
         for index in self.by_label.get(symbol.label, ()):
             pattern = self.patterns[index]
             certain = not pattern.guards and (not pattern.gated or symbol.gated)
-            possible = not pattern.gated or symbol.direction == "?"  # nobody but the agent sends
+            possible = not pattern.gated or symbol.gated
             if self.applies(state.called, pattern, symbol.direction):
                 found[index] = certain or (helpful and possible and index in wanted)
         return tuple(found)

@@ -141,43 +141,63 @@ def _way_out(refusal: Refusal, got: str) -> str:
     way = find_way(refusal)
     if not way:
         return ""
-    return f" To make it legal, first {_steps(way, refusal.now)}{_same(refusal, way)}; then {got} may follow."
+    return f" To make it legal, first {_steps(refusal, way)}; then {got} may follow."
 
 
-def _do(step: Symbol | Wait, now: Time | None) -> str:
+def _do(refusal: Refusal, step: Symbol | Wait, now: Time | None) -> str:
     """One step of a way, as something to do: the agent sends, and waits for what it receives.
 
-    Where it is known what time it is, so is the moment that has to pass.
+    Where it is known what time it is, so is the moment that has to pass. What a rule names without a direction, and no
+    protocol tells it, may be either.
     """
     if isinstance(step, Wait):
         time = span_text(step.seconds) if now is None else f"the time until {time_text(now + step.seconds)}"
         return f"let {time} pass without {list_words(sorted(symbol.word for symbol in step.timed))}"
+    if _is_either(refusal, step):
+        return f"let {quote_text(step.word.removeprefix(step.direction))} happen"
     verb, preposition = ("send", "to") if step.direction == "!" else ("wait for", "from")
     return f"{verb} {quote_text(step.word)}" + (f" {preposition} {step.partner}" if step.partner else "")
 
 
-def _steps(way: Way, now: Time) -> str:
-    steps = [_do(step, None if number else now) for number, step in enumerate(way)]
-    if len(steps) > MOST_LISTED:
+def _is_either(refusal: Refusal, step: Symbol) -> bool:
+    """Whether nothing says in which direction a step goes: neither the protocol nor any rule that names it."""
+    sliced = refusal.stage.stages.sliced
+    told = not isinstance(refusal.standing, OpenStanding) if sliced is None else not sliced.ignores(step.label)
+    patterns = [one for node in refusal.nodes for one in node.machine.patterns if one.label == step.label]
+    return not told and not any(one.direction or one.gated for one in patterns)
+
+
+def _steps(refusal: Refusal, way: Way) -> str:
+    """The steps one after another, and which of them belong to the instances of the refused event."""
+    steps = [_do(refusal, step, None if number else refusal.now) for number, step in enumerate(way)]
+    fields = [_same(refusal, step) for step in way]
+    behind = ""
+    if len(set(fields)) == 1:
+        behind = f"{', each' if len(way) > 1 and fields[0] else ''}{fields[0]}"
+    else:
+        steps = [f"{step}{same}" for step, same in zip(steps, fields, strict=True)]
+    if len(steps) > MOST_LISTED + 1:  # to leave out a single one saves nothing
         half = MOST_LISTED // 2
         steps = [*steps[:half], f"{len(steps) - MOST_LISTED} more steps", *steps[-half:]]
-    return ", then ".join(steps)
+    return ", then ".join(steps) + behind
 
 
-def _same(refusal: Refusal, way: Way) -> str:
-    """That the steps belong to the instances of the refused event, where it has any."""
+def _same(refusal: Refusal, step: Symbol | Wait) -> str:
+    """That a step belongs to the instances of the refused event, as far as it is looked at there."""
+    if isinstance(step, Wait):
+        return ""
     stages = refusal.stage.stages
     paths: dict[Path, None] = {}
-    if stages.sliced is not None and not isinstance(refusal.belongs.protocol, NoKey):
-        paths[stages.sliced.path] = None
+    sliced = stages.sliced
+    if sliced is not None and not sliced.ignores(step.label) and not isinstance(refusal.belongs.protocol, NoKey):
+        paths[sliced.path] = None
+    nodes = {node.machine: node for node in refusal.nodes}
     for rule, key in zip(stages.sliced_rules, refusal.belongs.rules, strict=False):
-        if not isinstance(key, NoKey):
+        looks = step.label in rule.machine.by_label or nodes[rule.machine].armed(step.direction)
+        if looks and not isinstance(key, NoKey):
             paths[rule.path] = None
-    events = [step for step in way if isinstance(step, Symbol)]
-    if not paths or not events:
-        return ""
     fields = " and ".join(quote_text(path_text(path)) for path in list(paths)[:MOST_LISTED])
-    return f"{', each' if len(way) > 1 else ''} with the same {fields}"
+    return f" with the same {fields}" if fields else ""
 
 
 def _never(refusal: Refusal, event: Event) -> str:

@@ -33,8 +33,10 @@ def until(standing: Standing, now: Time, listed: Collection[str]) -> str:
         return ""
     due, timed = standing.deadlines[0]
     words = sorted({symbol.word for symbol in timed}.intersection(listed))
-    what = "" if len(words) == len(listed) else f"{list_words(words)} "
-    return f", {what}until {due_text(due, now)}" if words else f"; the next deadline is {due_text(due, now)}"
+    if not words:
+        return f"; the next deadline is {due_text(due, now)}"
+    some = "," if len(words) == len(listed) else f"; {list_words(words)} only"
+    return f"{some} until {due_text(due, now)}"
 
 
 def explain_late(due: Time, now: Time) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import msgspec
 
@@ -37,16 +37,33 @@ if TYPE_CHECKING:
     from accord.machine.taking import Holding
     from accord.monitor.step import Place
 
-__all__ = ["FORMAT", "VERSION", "check_key", "describe", "read", "read_described", "sealed", "unsealed", "write"]
+__all__ = [
+    "FORMAT",
+    "VERSION",
+    "Header",
+    "check_key",
+    "decode",
+    "describe",
+    "read",
+    "read_described",
+    "sealed",
+    "unsealed",
+    "write",
+]
 
 FORMAT = "accord.snapshot"
 VERSION = 1
 
 
-class _Record(msgspec.Struct, forbid_unknown_fields=True):
+class Header(msgspec.Struct, forbid_unknown_fields=True):
+    """What every snapshot begins with: its own kind and version, and the digest of the contract it was taken under."""
+
     format: str
     version: int
     contract: str
+
+
+class _Record(Header):
     protocol: str | None
     mode: Mode
     phase: Phase
@@ -56,6 +73,8 @@ class _Record(msgspec.Struct, forbid_unknown_fields=True):
     extent: object = None
     rules: list[list[object]] = []
 
+
+R = TypeVar("R", bound=Header)
 
 # Made once, while the module is imported: making it is not safe when several threads do it at the same time.
 _RECORDS = msgspec.json.Decoder(_Record)
@@ -121,17 +140,7 @@ def unsealed(snapshot: Mapping[str, object] | str | bytes, key: bytes | None) ->
 
 def read_described(data: bytes, contract: Contract) -> tuple[Situation, str | None, Mode, int]:
     """Situation, protocol, mode and number of events of what `describe` gave, as JSON."""
-    try:
-        record = _RECORDS.decode(data)
-    except msgspec.MsgspecError as error:
-        raise UsageError(f"this is no snapshot of this version: {error}") from None
-    if record.format != FORMAT or record.version != VERSION:
-        raise UsageError(f"expected {FORMAT} version {VERSION}, found {record.format} version {record.version}")
-    if record.contract != contract.digest:
-        raise UsageError(
-            f"the snapshot belongs to another contract: it was taken under {record.contract[:19]}…, "
-            f"this one is {contract.digest[:19]}…"
-        )
+    record = decode(data, _RECORDS, FORMAT, VERSION, contract)
     stages = contract.stages(record.protocol)
     standings = stages.standings
     standing = standings.at(_configurations(record.configurations, standings))
@@ -150,6 +159,22 @@ def read_described(data: bytes, contract: Contract) -> tuple[Situation, str | No
     else:
         place = Aside(stage, record.phase)
     return Situation(place, holding), record.protocol, record.mode, record.events
+
+
+def decode(data: bytes, records: msgspec.json.Decoder[R], form: str, version: int, contract: Contract) -> R:
+    """The record of a snapshot; `UsageError` if it is of another kind or version, or of another contract."""
+    try:
+        record = records.decode(data)
+    except msgspec.MsgspecError as error:
+        raise UsageError(f"this is no snapshot of this version: {error}") from None
+    if record.format != form or record.version != version:
+        raise UsageError(f"expected {form} version {version}, found {record.format} version {record.version}")
+    if record.contract != contract.digest:
+        raise UsageError(
+            f"the snapshot belongs to another contract: it was taken under {record.contract[:19]}…, "
+            f"this one is {contract.digest[:19]}…"
+        )
+    return record
 
 
 def _rules(states: list[list[object]], contract: Contract) -> RuleNodes:

@@ -27,10 +27,7 @@ FORMAT = "accord.session"
 VERSION = 1
 
 
-class _Record(msgspec.Struct, forbid_unknown_fields=True):
-    format: str
-    version: int
-    contract: str
+class _Record(of_monitors.Header):
     protocol: str
     mode: Literal["halt", "refuse"]
     phase: Literal["running", "violated", "complete", "incomplete"]
@@ -72,18 +69,7 @@ def read(
     snapshot: Mapping[str, object] | str | bytes, contract: Contract, key: bytes | None
 ) -> tuple[Place, str, Mode, int]:
     """Place, protocol, mode and number of events of a snapshot; `UsageError` if anything about it is wrong."""
-    data = of_monitors.unsealed(snapshot, key)
-    try:
-        record = _RECORDS.decode(data)
-    except msgspec.MsgspecError as error:
-        raise UsageError(f"this is no snapshot of this version: {error}") from None
-    if record.format != FORMAT or record.version != VERSION:
-        raise UsageError(f"expected {FORMAT} version {VERSION}, found {record.format} version {record.version}")
-    if record.contract != contract.digest:
-        raise UsageError(
-            f"the snapshot belongs to another contract: it was taken under {record.contract[:19]}…, "
-            f"this one is {contract.digest[:19]}…"
-        )
+    record = of_monitors.decode(of_monitors.unsealed(snapshot, key), _RECORDS, FORMAT, VERSION, contract)
     crew = crew_of(contract, record.protocol)
     joint = crew.at(_states(record, crew), _channels(record, crew), played=record.played)
     rules = rules_of(contract)

@@ -102,7 +102,9 @@ def read_runs(
             if reader is not None:
                 yield from _read_by(reader, outputs=outputs)(stream, path)
             elif head.removeprefix(BOM).strip() not in {b"", b"[]"}:
-                yield Broken(path, None, "no format is recognised; say which it is, or describe it by a mapping")
+                yield Broken(
+                    path, None, "no format is recognised; say which it is (`--source`), or describe it by a mapping"
+                )
         except DamagedFileError as error:
             yield Broken(path, None, str(error))
         except OSError as error:

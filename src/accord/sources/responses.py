@@ -15,6 +15,7 @@ from accord.sources.metadata import scalars
 from accord.sources.model import Broken, Message, Run
 from accord.sources.reader import Reader
 from accord.sources.records import Keys, Shape
+from accord.sources.roles import UnknownRoleError, pass_over
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,19 +45,25 @@ class Item(msgspec.Struct, gc=False):
 
 
 _CALLS = {"function_call", "custom_tool_call", "mcp_call"}
+_SILENT = {"reasoning", "compaction", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response"}
 _OUTPUTS = "_output"
 _SERVED = "_call"
 
 
 def item_messages(items: Sequence[Item]) -> list[Message]:
-    """Messages of a run. Reasoning and what the system says is no part of what happened."""
+    """Messages of a run. Reasoning and what the system says is no part of what happened.
+
+    Raises `UnknownRoleError` if an item may be a part of it and nobody can tell which.
+    """
     found: list[Message] = []
     calls = OpenCalls()
     for index, item in enumerate(items):
         kind = item.type
         if kind == "message" or item.role:
             speaker: Kind | None = {"user": "user", "assistant": "agent"}.get(item.role or "")  # type: ignore[assignment]
-            if speaker is not None:
+            if speaker is None:
+                pass_over(item.role, index)
+            else:
                 found.append(Message(speaker, index, item.content))
         elif kind in _CALLS or kind.endswith(_SERVED):
             call = _call(index, item)
@@ -72,6 +79,10 @@ def item_messages(items: Sequence[Item]) -> list[Message]:
             answered = calls.answer(call_id, None)
             name = item.name if answered is None else answered.name
             found.append(Message("result", index, item.output, name, call_id, answered))
+        elif kind not in _SILENT:
+            raise UnknownRoleError(
+                f"item {index} is of the type `{kind}`, which this format does not have; a mapping can describe it"
+            )
     return found
 
 
@@ -114,9 +125,15 @@ def _read(stream: BinaryIO, file: str) -> Iterator[Run | Broken]:
             continue
         key = keys.unique(str(record.place if entry.id is None else entry.id))
         metadata = scalars({"model": entry.model, "status": entry.status}, entry.metadata)
-        yield Run(key, file, item_messages(items), record.line, metadata)
+        try:
+            yield Run(key, file, item_messages(items), record.line, metadata)
+        except UnknownRoleError as error:
+            yield Broken(file, record.line, f"run {key}: {error}")
     if alone:
-        yield Run(keys.unique("0"), file, item_messages(alone))
+        try:
+            yield Run(keys.unique("0"), file, item_messages(alone))
+        except UnknownRoleError as error:
+            yield Broken(file, None, str(error))
 
 
 def _items_in(raw: msgspec.Raw) -> list[Item]:
@@ -131,4 +148,4 @@ def _recognises(sketch: Sketch) -> bool:
     return bool(kinds & sketch.types) and "tool_use_id" not in sketch.keys
 
 
-RESPONSES = Reader("openai-responses", 1, _recognises, _read)
+RESPONSES = Reader("openai-responses", 2, _recognises, _read)

@@ -12,7 +12,7 @@ _SILENT = {"system", "developer"}
 
 
 class UnknownRoleError(Exception):
-    """A message has a role that its format does not have."""
+    """A message has a role, or an item a type, that its format does not have."""
 
 
 def pass_over(role: str | None, index: int) -> None:

@@ -15,6 +15,7 @@ from accord.sources.metadata import scalars
 from accord.sources.model import Broken, Message, Run
 from accord.sources.reader import Reader
 from accord.sources.records import Keys, Shape, why_broken
+from accord.sources.roles import UnknownRoleError, pass_over
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,7 +98,10 @@ def _read(stream: BinaryIO, file: str) -> Iterator[Run | Broken]:
             key = keys.unique(f"{place if run.task_id is None else run.task_id}/{run.trial or 0}")
             reward = None if run.reward_info is None else run.reward_info.reward
             told = {"task": run.task_id, "trial": run.trial, "reward": reward, "ended": run.termination_reason}
-            yield Run(key, file, _messages(run.messages), record.line, scalars(told, about))
+            try:
+                yield Run(key, file, _messages(run.messages), record.line, scalars(told, about))
+            except UnknownRoleError as error:
+                yield Broken(file, record.line, f"simulation {place}: {error}")
 
 
 def _about(info: _Info | None) -> dict[str, Json]:
@@ -123,7 +127,10 @@ def _messages(recorded: list[_Recorded]) -> list[Message]:
                 calls["user" if by == "user" else "assistant"].add(out)
                 found.append(out)
         elif role == "tool":
-            found.append(_result(index, message, calls))
+            if not message.tool_messages:
+                found.append(_result(index, message, calls))
+        else:
+            pass_over(role, index)
         found.extend(_result(index, answer, calls) for answer in message.tool_messages or ())
     return found
 
@@ -140,4 +147,4 @@ def _recognises(sketch: Sketch) -> bool:
     return "simulations" in sketch.keys or {"user_info", "environment_info"} <= sketch.keys
 
 
-TAU2 = Reader("tau2-bench", 1, _recognises, _read)
+TAU2 = Reader("tau2-bench", 2, _recognises, _read)

@@ -1,12 +1,13 @@
-"""The table of answers: what the page may ask by name, the type of each request, and the function that answers it."""
+"""The table of what is answered from a request alone: its name, its type, and the function that answers it.
+
+What was opened, files and a store, is asked for by another table: see `opened`.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from accord import __version__
 from accord.choreography.draw import draw_contract
-from accord.errors import ContractError
 from accord.language.formatting import formatted
 from accord.studio.completing import complete
 from accord.studio.contracts import describe
@@ -14,15 +15,10 @@ from accord.studio.crews import read_messages, talk
 from accord.studio.editing import edit
 from accord.studio.requests import (
     Complete,
-    Decide,
     Edit,
-    File,
-    Key,
     Named,
-    Nothing,
     OneRun,
     Runs,
-    Save,
     Snippet,
     Talk,
     Text,
@@ -31,123 +27,78 @@ from accord.studio.requests import (
     Walk,
 )
 from accord.studio.runs import one_run, several_runs
-from accord.studio.snippets import KINDS, snippet
+from accord.studio.snippets import snippet
 from accord.studio.tools import tools_in
 from accord.studio.walking import event_line, read_events, walk
-from accord.templates import template, templates
+from accord.templates import template
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from accord.machine.contract import Contract
-    from accord.studio.app import Studio
+    from accord.studio.answering import Table
+    from accord.studio.workshop import Workshop
 
 __all__ = ["ANSWERS"]
 
 
-def _compiled(studio: Studio, text: str) -> Contract:
-    examined = studio.examine(text)
-    if examined.contract is None:
-        raise ContractError(examined.findings)
-    return examined.contract
-
-
-def _about(studio: Studio, _: Nothing) -> object:
-    library = [{"name": one.name, "title": one.title, "summary": one.summary} for one in templates()]
-    return {
-        "version": __version__,
-        "templates": library,
-        "files": studio.files.listed(),
-        "writable": studio.files.writable,
-        "store": studio.desk.is_open,
-        "snippets": [{"kind": kind, "title": title} for kind, title in KINDS.items()],
-    }
-
-
-def _template(_: Studio, request: Named) -> object:
+def _template(_: Workshop, request: Named) -> object:
     one = template(request.name)
     good, bad = one.runs
     return {"name": one.name, "title": one.title, "text": one.text, "page": one.page, "good": good, "bad": bad}
 
 
-def _file(studio: Studio, request: File) -> object:
-    return {"name": str(studio.files.path(request.number)), "text": studio.files.text(request.number)}
+def _contract(shop: Workshop, request: Text) -> object:
+    return describe(shop.examine(request.text), shop.bounds, everything=request.everything)
 
 
-def _save(studio: Studio, request: Save) -> object:
-    studio.files.save(request.number, request.text, request.before)
-    return {"saved": str(studio.files.path(request.number))}
+def _walk(shop: Workshop, request: Walk) -> object:
+    return walk(shop.compiled(request.text), request, shop.bounds, shop.memory)
 
 
-def _contract(studio: Studio, request: Text) -> object:
-    return describe(studio.examine(request.text), studio.bounds, everything=request.everything)
+def _events(shop: Workshop, request: Trace) -> object:
+    return {"events": [event_line(event) for event in read_events(request.text, shop.bounds.events)]}
 
 
-def _walk(studio: Studio, request: Walk) -> object:
-    return walk(_compiled(studio, request.text), request, studio.bounds, studio.memory)
+def _talk(shop: Workshop, request: Talk) -> object:
+    return talk(shop.compiled(request.text), request, shop.bounds)
 
 
-def _events(studio: Studio, request: Trace) -> object:
-    return {"events": [event_line(event) for event in read_events(request.text, studio.bounds.events)]}
+def _messages(shop: Workshop, request: Trace) -> object:
+    return {"messages": read_messages(request.text, shop.bounds.events)}
 
 
-def _talk(studio: Studio, request: Talk) -> object:
-    return talk(_compiled(studio, request.text), request, studio.bounds)
+def _runs(shop: Workshop, request: Runs) -> object:
+    return several_runs(shop.compiled(request.text), request, shop.bounds, shop.uploads)
 
 
-def _messages(studio: Studio, request: Trace) -> object:
-    return {"messages": read_messages(request.text, studio.bounds.events)}
+def _run(shop: Workshop, request: OneRun) -> object:
+    return one_run(shop.compiled(request.text), request, shop.bounds, shop.uploads)
 
 
-def _runs(studio: Studio, request: Runs) -> object:
-    return several_runs(_compiled(studio, request.text), request, studio.bounds)
+def _format(shop: Workshop, request: Text) -> object:
+    return {"text": formatted(shop.examine(request.text).source, shop.bounds.limits)}
 
 
-def _run(studio: Studio, request: OneRun) -> object:
-    return one_run(_compiled(studio, request.text), request, studio.bounds)
+def _mermaid(shop: Workshop, request: Text) -> object:
+    return {"text": draw_contract(shop.compiled(request.text), "mermaid")}
 
 
-def _sessions(studio: Studio, _: Nothing) -> object:
-    return studio.desk.sessions()
+def _complete(shop: Workshop, request: Complete) -> object:
+    return complete(shop.examine(request.text), request.at, request.palette)
 
 
-def _session(studio: Studio, request: Key) -> object:
-    return studio.desk.session(request.key)
+def _edit(shop: Workshop, request: Edit) -> object:
+    return edit(shop.examine(request.text), request, shop.bounds.limits)
 
 
-def _decide(studio: Studio, request: Decide) -> object:
-    return studio.desk.decide(request)
-
-
-def _format(studio: Studio, request: Text) -> object:
-    return {"text": formatted(studio.examine(request.text).source, studio.bounds.limits)}
-
-
-def _mermaid(studio: Studio, request: Text) -> object:
-    return {"text": draw_contract(_compiled(studio, request.text), "mermaid")}
-
-
-def _complete(studio: Studio, request: Complete) -> object:
-    return complete(studio.examine(request.text), request.at, request.palette)
-
-
-def _edit(studio: Studio, request: Edit) -> object:
-    return edit(studio.examine(request.text), request, studio.bounds.limits)
-
-
-def _tools(_: Studio, request: Tools) -> object:
+def _tools(_: Workshop, request: Tools) -> object:
     return {"tools": tools_in(request.text)}
 
 
-def _snippet(studio: Studio, request: Snippet) -> object:
-    return {"text": snippet(_compiled(studio, request.text), request.kind)}
+def _snippet(shop: Workshop, request: Snippet) -> object:
+    return {"text": snippet(shop.compiled(request.text), request)}
 
 
-ANSWERS: Mapping[str, tuple[type[Any], Callable[[Studio, Any], object]]] = {
-    "about": (Nothing, _about),
+ANSWERS: Table[Workshop] = {
     "template": (Named, _template),
-    "file": (File, _file),
-    "save": (Save, _save),
     "contract": (Text, _contract),
     "walk": (Walk, _walk),
     "talk": (Talk, _talk),
@@ -155,9 +106,6 @@ ANSWERS: Mapping[str, tuple[type[Any], Callable[[Studio, Any], object]]] = {
     "events": (Trace, _events),
     "runs": (Runs, _runs),
     "run": (OneRun, _run),
-    "sessions": (Nothing, _sessions),
-    "session": (Key, _session),
-    "decide": (Decide, _decide),
     "format": (Text, _format),
     "mermaid": (Text, _mermaid),
     "complete": (Complete, _complete),

@@ -1,73 +1,69 @@
 """The application: JSON under `/api/`, and the files of the page.
 
-Each name under `/api/` is a type of request and a function from a `Studio` and such a request to an answer. Functions
-run on threads, a few at a time; one that takes too long is answered for.
+What is asked about texts is worked on elsewhere, by processes that can be ended; what is asked about files and the
+store is worked on here, on threads. A few of each at a time: whoever comes when all are busy waits, but not for long.
 """
 
 from __future__ import annotations
 
-import json
 import mimetypes
-from functools import lru_cache, partial
+from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
 from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.routing import Route
 
-from accord.errors import AccordError, ContractError, InternalError
+from accord.studio.answering import encode, reply
 from accord.studio.answers import ANSWERS
-from accord.studio.contracts import examine_text
-from accord.studio.desk import Desk
 from accord.studio.gate import Gatekeeper
-from accord.studio.requests import RefusedError, read
-from accord.studio.walking import Memory
+from accord.studio.opened import OPENED
+from accord.studio.requests import RefusedError
+from accord.studio.uploads import receive
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from starlette.requests import Request
     from starlette.types import ASGIApp
 
-    from accord.stores import Store
+    from accord.studio.answering import Reply
     from accord.studio.bounds import Bounds
-    from accord.studio.contracts import Examined
-    from accord.studio.files import Files
     from accord.studio.gate import Gate
+    from accord.studio.opened import Studio
 
-__all__ = ["Studio", "create_app"]
+__all__ = ["create_app"]
 
-_REMEMBERED = 16
-
-
-class Studio:
-    """What the studio was opened on. Texts and walks that were looked at last are remembered."""
-
-    def __init__(self, opened: Files, bounds: Bounds, store: Store | None = None) -> None:
-        self.files = opened
-        self.desk = Desk(store, opened)
-        self.bounds = bounds
-        self.examine = lru_cache(_REMEMBERED)(self._examine)
-        self.memory = Memory()
-
-    def _examine(self, text: str) -> Examined:
-        return examine_text(text, self.bounds.limits)
+_UPLOADS_AT_ONCE = 2  # what is still on its way counts nowhere else
 
 
-def create_app(studio: Studio, gate: Gate) -> ASGIApp:
-    """The application behind its gate."""
-    limiter: list[anyio.CapacityLimiter] = []  # made inside the event loop that it belongs to
+def create_app(
+    studio: Studio, gate: Gate, bounds: Bounds, work: Callable[[str, bytes], Reply], uploads: Path
+) -> ASGIApp:
+    """The application behind its gate; `work` answers what `ANSWERS` lists, about files in `uploads`."""
+    here: Callable[[str, bytes], Reply] = partial(reply, OPENED, studio)
+    desks = {
+        **dict.fromkeys(ANSWERS, (work, anyio.Semaphore(bounds.at_once))),
+        **dict.fromkeys(OPENED, (here, anyio.Semaphore(bounds.at_once))),
+    }
 
     async def answer(request: Request) -> Response:
-        if not limiter:
-            limiter.append(anyio.CapacityLimiter(studio.bounds.at_once))
-        status, value = await _answer(studio, request, limiter[0])
-        return Response(_encode(value), status, media_type="application/json")
+        name = request.path_params["name"]
+        if name == "upload":
+            status, content = await _upload(request, uploads, bounds, coming)
+        elif name not in desks:
+            status, content = _refusal(404, "the studio has no answer of this name")
+        else:
+            status, content = await _answer(request, name, bounds, *desks[name])
+        return Response(content, status, media_type="application/json")
 
     page = _page()
+    coming = anyio.Semaphore(_UPLOADS_AT_ONCE)
 
     async def asset(request: Request) -> Response:
         found = page.get(request.url.path)
@@ -80,45 +76,52 @@ def create_app(studio: Studio, gate: Gate) -> ASGIApp:
     return Gatekeeper(Starlette(routes=routes), gate)
 
 
-async def _answer(studio: Studio, request: Request, limiter: anyio.CapacityLimiter) -> tuple[int, object]:
-    bounds = studio.bounds
-    found = ANSWERS.get(request.path_params["name"])
-    if found is None:
-        return 404, {"error": "the studio has no answer of this name"}
+async def _answer(
+    request: Request, name: str, bounds: Bounds, work: Callable[[str, bytes], Reply], free: anyio.Semaphore
+) -> Reply:
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-        return 415, {"error": "a request is JSON"}
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > bounds.body_bytes:
-            return 413, {"error": f"the request is larger than {bounds.body_bytes:,} bytes"}
-    kind, function = found
+        return _refusal(415, "a request is JSON")
+    body = bytearray()
     try:
         with anyio.fail_after(bounds.seconds):
-            work = partial(_work, studio, body, kind, function)
-            return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=limiter)
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > bounds.body_bytes:
+                    return _refusal(413, f"the request is larger than {bounds.body_bytes:,} bytes")
     except TimeoutError:
-        return 503, {"error": f"it takes longer than {bounds.seconds:g} seconds, so it was given up"}
-
-
-def _work(studio: Studio, body: bytes, kind: type, function: object) -> tuple[int, object]:
+        return _refusal(408, f"the request has not arrived within {bounds.seconds:g} seconds")
+    except ClientDisconnect:
+        return _refusal(400, "the request has not arrived whole")  # to nobody
     try:
-        return 200, function(studio, read(body, kind))  # type: ignore[operator] # as the table pairs them
-    except ContractError as error:
-        from accord.diagnostics.text import render_all  # noqa: PLC0415 - only where something is wrong
-
-        return 422, {"error": "the contract has errors", "text": render_all(error.diagnostics, colour=False)}
-    except InternalError as error:
-        return 500, {"error": str(error)}
-    except (RefusedError, AccordError) as error:
-        return 400, {"error": str(error)}
-    except Exception as error:  # noqa: BLE001 - whatever broke inside, the page gets an answer and the studio goes on
-        return 500, {"error": str(InternalError(f"{type(error).__name__}: {error}"))}
+        with anyio.fail_after(bounds.seconds):
+            await free.acquire()
+    except TimeoutError:
+        return _refusal(503, "the studio is busy with other requests; try again")
+    try:
+        return await anyio.to_thread.run_sync(work, name, bytes(body))
+    finally:
+        free.release()
 
 
-def _encode(value: object) -> bytes:
-    """JSON in ASCII, so that half of a surrogate pair in a label does no harm."""
-    return json.dumps(value, separators=(",", ":")).encode()
+async def _upload(request: Request, folder: Path, bounds: Bounds, free: anyio.Semaphore) -> Reply:
+    if request.headers.get("content-type") != "application/octet-stream":
+        return _refusal(415, "a file is sent as `application/octet-stream`")
+    try:
+        with anyio.fail_after(bounds.seconds):
+            async with free:
+                return 200, encode(await receive(folder, request.stream(), bounds))
+    except TimeoutError:
+        return _refusal(408, f"the file has not arrived within {bounds.seconds:g} seconds")
+    except RefusedError as error:
+        return _refusal(413, str(error))
+    except ClientDisconnect:
+        return _refusal(400, "the file has not arrived whole")  # to nobody
+    except OSError as error:
+        return _refusal(507, f"the file cannot be kept: {error.strerror or error}")
+
+
+def _refusal(status: int, reason: str) -> Reply:
+    return status, encode({"error": reason})
 
 
 def _page() -> Mapping[str, tuple[bytes, str]]:

@@ -31,8 +31,14 @@ class Bounds:
 
     body_bytes: int = 8_000_000
     """Bytes of a request."""
+    upload_bytes: int = 64_000_000
+    """Bytes of a file of recorded runs."""
+    uploads_bytes: int = 256_000_000
+    """Bytes of all such files that are kept at the same time."""
     seconds: float = 10.0
-    """After so long a request is answered with a refusal; a walk stops by itself."""
+    """How long a request may take to arrive, to be taken up, and to be worked on, each."""
+    memory_bytes: int = 2_000_000_000
+    """Memory of a process that works on requests."""
     events: int = 20_000
     """Events of one walk."""
     shown_states: int = 80

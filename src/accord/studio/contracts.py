@@ -11,10 +11,18 @@ from accord.diagnostics.machine_readable import to_json
 from accord.diagnostics.text import render_all
 from accord.diagnostics.visible import visible
 from accord.language.checks.rules import patterns_of
-from accord.language.tree import Action
-from accord.machine.tables import Symbol
-from accord.studio.graphs import graph_of, roles_of
+from accord.language.details import print_clause
+from accord.language.durations import print_duration
+from accord.language.global_tree import Record
+from accord.language.labels import is_name, quote
+from accord.language.printer import print_protocol
+from accord.language.tree import Action, Deadline, Declaration
+from accord.studio.graphs import graph_of
+from accord.studio.message_edits import messages_in
+from accord.studio.origins import add_origins, symbol_of
 from accord.studio.places import Places
+from accord.studio.sequences import roles_of
+from accord.studio.trees import spots_in
 
 if TYPE_CHECKING:
     from accord.diagnostics import Diagnostic
@@ -22,8 +30,9 @@ if TYPE_CHECKING:
     from accord.limits import Limits
     from accord.machine.contract import Contract
     from accord.studio.bounds import Bounds
+    from accord.studio.trees import Spot
 
-__all__ = ["Examined", "actions_in", "describe", "examine_text", "findings_of", "labels_in", "steps_in"]
+__all__ = ["Examined", "actions_in", "describe", "examine_text", "findings_of", "labels_in"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +67,11 @@ def describe(examined: Examined, bounds: Bounds, everything: bool = False) -> di
     answer: dict[str, object] = {"findings": findings_of(examined), "ok": examined.contract is not None}
     document, contract = examined.document, examined.contract
     if document is None:
-        return answer | {"labels": [], "steps": [], "protocols": [], "rules": []}
-    answer["labels"] = sorted(labels_in(document))
-    answer["steps"] = _steps(examined, document)
+        return answer | {"labels": [], "steps": [], "messages": [], "protocols": [], "rules": []}
+    spots = spots_in(document)
+    answer["messages"] = messages = _messages(examined, document)
+    answer["labels"] = sorted(labels_in(document) | {str(message["label"]) for message in messages})
+    answer["steps"] = _steps(examined, spots)
     if contract is None:
         return answer | {"protocols": [], "rules": []}
     rules = contract.rules.machines
@@ -69,29 +80,76 @@ def describe(examined: Examined, bounds: Bounds, everything: bool = False) -> di
     for name, machine in contract.machines.items():
         stages = contract.stages(name)
         most = None if everything else bounds.shown_states
-        protocols.append(
-            {"name": name, "kind": "local", "timed": stages.is_timed, "graph": graph_of(machine, [0], most)}
-        )
+        graph = graph_of(machine, [0], most)
+        root = next(spot for spot in spots if spot.parent is None and _named(document, spot) == name)
+        add_origins(graph, machine, spots, root.number, examined.source)
+        protocols.append({"name": name, "kind": "local", "timed": stages.is_timed, "graph": graph})
     if not contract.machines and not document.globals:
         protocols.append({"name": None, "kind": "rules", "timed": contract.stages(None).is_timed, "graph": None})
     protocols += [roles_of(contract, protocol.name, bounds.shown_states) for protocol in document.globals]
     return answer | {"protocols": protocols, "digest": contract.digest}
 
 
-def _steps(examined: Examined, document: Document) -> list[dict[str, object]]:
-    """Every step of the text: its number, its word and its place. Edges of a drawing are found by their word."""
+def _steps(examined: Examined, spots: list[Spot]) -> list[dict[str, object]]:
+    """Every step of the text: its number, its place, and all of its parts, as a form shows them."""
     places = Places(examined.source.text)
     told: list[dict[str, object]] = []
-    for number, action in enumerate(steps_in(document)):
+    for spot in spots:
+        action = spot.node
+        if not isinstance(action, Action):
+            continue
         line, column = examined.source.line_and_column(action.span.start)
-        word = Symbol(action.direction, action.label, action.partner, action.clauses, action.gated).word
-        told.append({"number": number, "word": word, "span": places.span(action.span), "line": line, "column": column})
+        branch = spot.branch
+        timed = spot.timed if branch is None or branch.parent is None else branch.parent.timed
+        clock = timed.node if isinstance(timed.node, Deadline) else None
+        told.append(
+            {
+                "number": spot.number,
+                "protocol": spot.item,
+                "word": symbol_of(action).word,
+                "sign": action.direction,
+                "label": action.label,
+                "partner": action.partner,
+                "guards": ", ".join(map(print_clause, action.clauses)),
+                "gated": action.gated,
+                "within": "" if clock is None else print_duration(clock.milliseconds),
+                "otherwise": "" if clock is None else print_protocol(clock.otherwise),
+                "branch": branch is not None,
+                "span": places.span(action.span),
+                "line": line,
+                "column": column,
+            }
+        )
     return told
 
 
-def steps_in(document: Document) -> list[Action]:
-    """The steps of all local protocols, in the order of the text."""
-    return [action for declaration in document.declarations for action in actions_in(declaration.body)]
+def _messages(examined: Examined, document: Document) -> list[dict[str, object]]:
+    """Every message between roles, likewise."""
+    places = Places(examined.source.text)
+    records = {item.name: item for item in document.types if isinstance(item, Record)}
+    told: list[dict[str, object]] = []
+    for number, spoken in enumerate(messages_in(document)):
+        exchange = spoken.exchange
+        record = records.get(exchange.label)
+        fields = [f"{field.name if is_name(field.name) else quote(field.name)}: {field.type}" for field in record.fields] if record else []  # fmt: skip # noqa: E501
+        told.append(
+            {
+                "number": number,
+                "protocol": spoken.item,
+                "sender": exchange.sender,
+                "receiver": exchange.receiver,
+                "label": exchange.label,
+                "fields": ", ".join([*fields, *(["..."] if record is not None and record.is_open else [])]),
+                "span": places.span(exchange.span),
+                "line": examined.source.line_and_column(exchange.span.start)[0],
+            }
+        )
+    return told
+
+
+def _named(document: Document, spot: Spot) -> str | None:
+    declaration = document.items[spot.item]
+    return declaration.name if isinstance(declaration, Declaration) else None
 
 
 def labels_in(document: Document) -> set[str]:

@@ -14,12 +14,15 @@ __all__ = [
     "Edit",
     "File",
     "Key",
+    "Message",
     "Named",
     "Next",
     "Nothing",
     "OneRun",
+    "Put",
     "Recorded",
     "RefusedError",
+    "RuleForm",
     "Runs",
     "Said",
     "Save",
@@ -112,15 +115,56 @@ class Complete(_Request):
     palette: list[str] = []
 
 
+class Put(_Request):
+    """A step as a form gives it; what stands in its fields is text of a contract, but for the label."""
+
+    sign: Literal["!", "?"]
+    label: str
+    partner: str = ""
+    guards: str = ""
+    gated: bool = False
+    within: str = ""
+    otherwise: str = ""
+
+
+class Message(_Request):
+    """A message between roles as a form gives it; with `fields`, a record says what it carries."""
+
+    sender: str
+    receiver: str
+    label: str
+    fields: str = ""
+
+
+class RuleForm(_Request):
+    """A rule as a form gives it."""
+
+    kind: Literal["before", "before each", "after", "after each", "after forbid", "then", "later", "at most", "within"]
+    first: str
+    second: str = ""
+    number: str = ""
+    """How many times, or how long."""
+    name: str = ""
+
+
 class Edit(_Request):
-    """One change of a text, by form: see `accord.studio.editing`."""
+    """One change of a text, by form or in the picture: see `accord.studio.editing`."""
 
     text: str
-    change: Literal["before", "after", "beside", "loop", "rename", "remove", "begin", "rule"]
-    step: int = 0
-    """Which step of the text it is about, counted from 0 in the order of the text."""
+    change: Literal[
+        "before", "after", "beside", "may end", "optional", "repeat", "back", "parallel", "details", "rename", "remove",
+        "rename everywhere", "begin", "begin roles", "rule",
+        "message before", "message after", "message beside", "message repeat", "message change", "message remove",
+    ]  # fmt: skip
+    at: int = 0
+    """Which node of the local protocols, or which message between roles, it is about."""
+    to: int | None = None
+    """The node that is gone back to."""
     what: str = ""
-    """The step, the branch, the name or the rule that is put there."""
+    """A name."""
+    put: Put | None = None
+    message: Message | None = None
+    rule: RuleForm | None = None
 
 
 class Said(_Request):
@@ -143,10 +187,10 @@ class Talk(_Request):
 
 
 class Recorded(_Request):
-    """A file of recorded runs: its name, and its bytes in base64."""
+    """A file of recorded runs: its name, and the digest that was given for its content."""
 
     name: str
-    content: str
+    file: str
 
 
 class Runs(_Request):
@@ -188,6 +232,9 @@ class Snippet(_Request):
 
     text: str
     kind: str
+    protocol: str | None = None
+    """Which of several between roles."""
+    role: str | None = None
 
 
 _T = TypeVar("_T")

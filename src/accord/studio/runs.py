@@ -1,90 +1,68 @@
 """Recorded runs held against a contract: all of them in a list, and one of them message by message.
 
-The judges are those of `accord audit`. Files come with the request, so they are written down for the readers, which
-want files, and are gone again when the answer is given.
+The judges are those of `accord audit`. Files were sent before, and a request names them by their digests.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
-import tempfile
 from collections import Counter
-from contextlib import contextmanager
-from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from accord.audit.coverage import edges_taken
-from accord.audit.judging import StepJudge, TableJudge, is_for_table
+from accord.audit.judging import StepJudge, TableJudge, is_for_table, standing_of
 from accord.diagnostics.visible import visible
 from accord.errors import UsageError
 from accord.language.labels import print_word
 from accord.machine.events import Event
-from accord.machine.extent import Extent
 from accord.monitor.step import begin, status, step
 from accord.monitor.verdicts import Violation
 from accord.sources import Broken, Run, read_runs
 from accord.stepping.moves import occupied
 from accord.studio.requests import RefusedError
+from accord.studio.uploads import uploaded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from accord.machine.contract import Contract
     from accord.machine.tables import Machine
     from accord.studio.bounds import Bounds
-    from accord.studio.requests import OneRun, Recorded, Runs
+    from accord.studio.requests import OneRun, Runs
 
 __all__ = ["one_run", "several_runs"]
 
+_TOO_LONG = "it takes longer than {:g} seconds; `accord audit --json` takes its time, and its result opens here"
 _MOST_RUNS = 5_000
 _MOST_BROKEN = 50
 _MOST_MESSAGES = 1_000
 _LONGEST_TEXT = 4_000
 
 
-@contextmanager
-def _written(files: list[Recorded]) -> Iterator[list[tuple[str, str]]]:
-    """Each file's name, and where it lies for now."""
-    with tempfile.TemporaryDirectory(prefix="accord-studio-") as folder:
-        written = []
-        for number, file in enumerate(files):
-            path = Path(folder, str(number))
-            try:
-                path.write_bytes(base64.b64decode(file.content, validate=True))
-            except (binascii.Error, ValueError):
-                raise RefusedError(f"the content of {visible(file.name)} did not arrive whole") from None
-            written.append((file.name, str(path)))
-        yield written
-
-
-def several_runs(contract: Contract, request: Runs, bounds: Bounds) -> dict[str, object]:
+def several_runs(contract: Contract, request: Runs, bounds: Bounds, uploads: Path) -> dict[str, object]:
     """What the contract says of every run of some files."""
     protocol = contract.protocol_name(request.protocol)
     judge = TableJudge(contract, protocol) if is_for_table(contract) else StepJudge(contract, protocol)
     told: list[dict[str, object]] = []
     more = 0
     until = monotonic() + bounds.seconds
-    with _written(request.files) as files:
-        for name, path in files:
-            for run in read_runs(path, None, bounds.limits):
-                if monotonic() > until:
-                    raise RefusedError(
-                        f"it takes longer than {bounds.seconds:g} seconds; `accord audit` takes all the time"
-                    )
-                if isinstance(run, Broken):
-                    judge.add_broken(Broken(name, run.line, run.reason))
-                    continue
-                try:
-                    verdict = judge.judge(run)
-                except UsageError as error:
-                    judge.add_broken(Broken(name, run.line, f"run {run.key}: {error}"))
-                    continue
-                if len(told) < _MOST_RUNS:
-                    told.append({**verdict.to_json(), "file": name})
-                else:
-                    more += 1
+    for file in request.files:
+        for run in read_runs(str(uploaded(uploads, file.file)), None, bounds.limits):
+            if monotonic() > until:
+                raise RefusedError(_TOO_LONG.format(bounds.seconds))
+            if isinstance(run, Broken):
+                judge.add_broken(Broken(file.name, run.line, run.reason))
+                continue
+            try:
+                verdict = judge.judge(run)
+            except UsageError as error:
+                judge.add_broken(Broken(file.name, run.line, f"run {run.key}: {error}"))
+                continue
+            if len(told) < _MOST_RUNS:
+                told.append({**verdict.to_json(), "file": file.name})
+            else:
+                more += 1
     tally = judge.finish()
     machine = contract.machine(protocol) if contract.machines else None
     return {
@@ -109,12 +87,11 @@ def _traffic(machine: Machine, counted: dict[str, int]) -> Iterator[dict[str, ob
                 yield {"from": state, "word": machine.symbols[symbol].word, "to": target, "times": times}
 
 
-def one_run(contract: Contract, request: OneRun, bounds: Bounds) -> dict[str, object]:
+def one_run(contract: Contract, request: OneRun, bounds: Bounds, uploads: Path) -> dict[str, object]:
     """One run, message by message, each with its label, its verdict and the states after it."""
-    with _written([request.file]) as ((name, path),):
-        for run in read_runs(path, None, bounds.limits):
-            if isinstance(run, Run) and run.key == request.key:
-                return {"file": name, "run": run.key, **_messages(contract, request.protocol, run)}
+    for run in read_runs(str(uploaded(uploads, request.file.file)), None, bounds.limits):
+        if isinstance(run, Run) and run.key == request.key:
+            return {"file": request.file.name, "run": run.key, **_messages(contract, request.protocol, run)}
     raise UsageError(f"{request.file.name} holds no run `{request.key}`")
 
 
@@ -133,13 +110,14 @@ def _messages(contract: Contract, protocol: str | None, run: Run) -> dict[str, o
         if label is not None and label.label is not None:
             event = Event(label.direction, label.label, None, message.payload, label.by, message.at)
             word = print_word(label.direction, label.label)
-            before = situation.standing
+            before = situation
             situation, answer = step(situation, event, "refuse")
             verdict = "refused" if isinstance(answer, Violation) else "ok"
             if isinstance(answer, Violation):
                 explanation = answer.explain()
-            elif machine is not None and not isinstance(situation.holding, Extent):
-                heat.update(f"{state}/{symbol}" for state, symbol in edges_taken(before, event))
+            elif machine is not None:
+                taken = edges_taken(standing_of(before, event), event)
+                heat.update(f"{state}/{symbol}" for state, symbol in taken)
         elif label is None and message.kind == "call" and labeller.refuses_unmatched_calls:
             verdict, explanation = "refused", "No line of the events takes this call, and the protocol names no other."
         states = sorted(occupied(situation))

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING
 
 from accord.errors import UsageError
 from accord.language.labels import is_name
+from accord.studio.code_texts import contract_literal, module
 from accord.studio.contracts import actions_in
+from accord.studio.role_snippets import ROLE_KINDS, role_snippet
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from accord.machine.contract import Contract
+    from accord.studio.requests import Snippet
 
 __all__ = ["KINDS", "snippet"]
 
@@ -33,12 +36,15 @@ KINDS = {
 """Every kind of snippet, and what it is for."""
 
 
-def snippet(contract: Contract, kind: str) -> str:
+def snippet(contract: Contract, request: Snippet) -> str:
     """The code of that kind; `UsageError` if there is none, or none for this contract."""
+    kind = request.kind
+    if kind in ROLE_KINDS:
+        return role_snippet(contract, kind, request.protocol, request.role)
     if kind not in KINDS:
-        raise UsageError(f"there is no snippet `{kind}`; there are {', '.join(KINDS)}")
+        raise UsageError(f"there is no snippet `{kind}`; there are {', '.join((*KINDS, *ROLE_KINDS))}")
     if contract.document.globals and not contract.machines:
-        raise UsageError("a protocol between roles runs as each role's own contract; `accord project` writes them")
+        raise UsageError(f"the protocol is between roles; for those there are {', '.join(ROLE_KINDS)}")
     return _MAKERS[kind](_Parts(contract))
 
 
@@ -47,7 +53,7 @@ class _Parts:
 
     def __init__(self, contract: Contract) -> None:
         names = [name for name in contract.machines if name is not None]
-        self.contract = f"CONTRACT = {_literal(contract.document.source.text)}"
+        self.contract = contract_literal(contract.document.source.text)
         self.protocol = f", protocol={names[0]!r}" if len(contract.machines) > 1 else ""
         self.timed = contract.stages(names[0] if len(contract.machines) > 1 else None).is_timed
         self.at = ", at=time.monotonic()" if self.timed else ""
@@ -68,18 +74,6 @@ class _Parts:
     def table(self) -> str:
         """The tools by the names that models call them by."""
         return "{" + ", ".join(f"{label!r}: {name}" for label, name in self.tools.items()) + "}"
-
-
-def _literal(text: str) -> str:
-    """The text of a contract as a Python literal that people can read, where that is safe."""
-    if (
-        text.isascii()
-        and '"""' not in text
-        and not text.endswith("\\")
-        and all(c.isprintable() or c == "\n" for c in text)
-    ):
-        return f'r"""\n{text.strip()}\n"""'
-    return ascii(text)
 
 
 def _comment(label: str) -> str:
@@ -105,12 +99,8 @@ def _tools_called(contract: Contract) -> dict[str, str]:
     return names or {"tool": "any_tool"}
 
 
-def _module(*blocks: str) -> str:
-    return "\n\n".join(block.strip("\n") for block in blocks if block) + "\n"
-
-
 def _monitor(parts: _Parts) -> str:
-    return _module(
+    return module(
         f"{parts.clock}from accord import Monitor, Ok",
         parts.contract,
         f'monitor = Monitor(CONTRACT{parts.protocol}, mode="refuse"{parts.at})',
@@ -130,7 +120,7 @@ def came(label: str, payload: dict[str, object] | None = None, by: str | None = 
 
 
 def _guard(parts: _Parts) -> str:
-    return _module(
+    return module(
         "from accord import Guard, ToolCall, ToolResult",
         parts.contract,
         parts.functions(),
@@ -144,7 +134,7 @@ def run(calls: list[ToolCall]) -> list[ToolResult]:
 
 
 def _store(parts: _Parts) -> str:
-    return _module(
+    return module(
         f"{parts.clock}from pathlib import Path\n\nfrom accord import Ok, SQLiteStore, StoredSession, Verdict",
         parts.contract,
         f'''
@@ -162,7 +152,7 @@ def is_allowed(verdict: Verdict) -> bool:
 
 
 def _ledger(parts: _Parts) -> str:
-    return _module(
+    return module(
         f"{parts.clock}from pathlib import Path\n\nfrom accord import FileSink, Ledger, Monitor, RecordedMonitor",
         parts.contract,
         f'''
@@ -178,7 +168,7 @@ _LOOP_IMPORTS = "from collections.abc import Callable\n\nfrom accord import Guar
 
 
 def _openai(parts: _Parts) -> str:
-    return _module(
+    return module(
         f"{_LOOP_IMPORTS}from accord.integrations import adapt_chat_completion",
         parts.contract,
         parts.functions(),
@@ -199,7 +189,7 @@ def converse(create: Callable[..., object], messages: list[dict[str, object]], t
 
 
 def _anthropic(parts: _Parts) -> str:
-    return _module(
+    return module(
         f"{_LOOP_IMPORTS}from accord.integrations import adapt_message",
         parts.contract,
         parts.functions(),
@@ -227,7 +217,7 @@ def converse(create: Callable[..., object], messages: list[dict[str, object]], t
 
 
 def _langchain(parts: _Parts) -> str:
-    return _module(
+    return module(
         "from langchain.agents import create_agent\nfrom langchain_core.tools import StructuredTool\n"
         "from langgraph.checkpoint.memory import InMemorySaver\n\nfrom accord.langchain import AccordMiddleware",
         parts.contract,
@@ -249,7 +239,7 @@ def make_agent(model: object) -> object:
 
 def _langfuse(parts: _Parts) -> str:
     name = parts.protocol.replace("protocol=", "name=")
-    return _module(
+    return module(
         f"{parts.clock}from accord.integrations.langfuse import LangfuseMonitor",
         parts.contract,
         f'''
@@ -261,7 +251,7 @@ def observed(langfuse: object) -> LangfuseMonitor:
 
 
 def _opentelemetry(parts: _Parts) -> str:
-    return _module(
+    return module(
         "from accord import Guard\nfrom accord.integrations.opentelemetry import OpenTelemetryObserver",
         parts.contract,
         parts.functions(),

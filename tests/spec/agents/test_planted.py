@@ -6,7 +6,19 @@ import pytest
 from tests.spec.agents.corpus import CASES
 from tests.spec.agents.test_corpus import found_in
 
-from accord.agents.check import building, conversing, escapes, knowing, studying, visiting
+from accord.agents.check import (
+    building,
+    conversing,
+    declarations,
+    escapes,
+    expressions,
+    fitting,
+    kinds,
+    knowing,
+    returning,
+    studying,
+    visiting,
+)
 from accord.agents.check.contracts import Script
 from accord.agents.check.exceptions import Catch
 from accord.agents.check.worlds import World
@@ -20,12 +32,18 @@ PLANTED = {
     "names are never known": (knowing.Knowledge, "name", lambda *_: None),
     "messages are never told apart": (knowing.Knowledge, "is_instance", lambda *_: None),
     "conditions are never known": (knowing.Knowledge, "truth", lambda *_: None),
-    "loops over literals are any loops": (building, "_elements", lambda *_: None),
-    "nothing escapes": (escapes, "_of_name", lambda *_: iter(())),
+    "loops over literals are any loops": (expressions.Expressions, "elements", lambda *_: None),
+    "nothing escapes": (escapes, "_of_self", lambda *_: iter(())),
     "conversations are not counted": (World, "with_other", lambda self, other: self._replace(others=((other, 1),))),
     "everything is clear": (conversing, "_unclear", lambda *_: None),
     "handlers start nowhere": (studying, "_handle", lambda *_: None),
-    "loops are never looked at": (visiting.Visit, "find_traps", lambda *_: None),
+    "loops are never looked at": (visiting, "find_trap", lambda *_: None),
+    "no manager swallows": (building, "swallowed_by", lambda *_: None),
+    "class bodies hide nothing": (declarations, "hidden_in", lambda *_: iter(())),
+    "values fit every field": (fitting, "cannot_be", lambda *_: False),
+    "functions never fall through": (returning, "_ends", lambda *_: True),
+    "message classes are not related": (kinds.MessageKinds, "_line", lambda *_: []),
+    "nothing is missed": (expressions.Expressions, "missed", lambda *_: None),
     "strands never end": (studying, "_let_go", lambda *_: None),
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from tests.audit.recorded import CONFIRM, FINE, HASTY, chat, write_tau
@@ -55,6 +56,12 @@ def test_a_run_that_ends_too_early_fails(audit, files):
     found = audit(files / "early.json", contract="p.accord")
     assert found.exit_code == 1
     assert "ended too early" in found.stdout
+
+
+def test_what_a_contract_with_deadlines_lacks(audit, files):
+    (files / "p.accord").write_text("events { Pay when call pay }\nprotocol P = !Pay within 1h else end")
+    found = audit(files / "fine.json", contract="p.accord")
+    assert re.search(r"the contract uses time, and message \d+ was recorded without one", found.stdout)
 
 
 def test_where_nothing_was_judged_nothing_is_fine(audit, files):

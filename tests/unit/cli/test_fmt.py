@@ -106,3 +106,12 @@ def test_comments_survive_wherever_they_stand(accord):
             result = accord("fmt", "-", input=text)
             assert (result.exit_code, result.stdout.count("// here")) == (0, 1), text
             assert accord("fmt", "-", input=result.stdout).stdout == result.stdout
+
+
+def test_what_an_editor_saves_meanwhile_is_not_lost(accord, write, monkeypatch):
+    path = write(UNTIDY)
+    monkeypatch.setattr("accord.replacing.os.fsync", lambda _: path.write_text("!theirs.end\n"))
+    result = accord("fmt", path)
+    assert result.exit_code == 2
+    assert "changed by somebody else in the meantime" in result.stderr
+    assert path.read_text() == "!theirs.end\n"

@@ -27,6 +27,15 @@ def test_what_was_tried_and_answered(accord, path):
         assert text in result.stdout
 
 
+def test_the_role_in_a_conversation_is_not_cut_off(accord, tmp_path):
+    with Ledger(FileSink(tmp_path / "a.ledger")) as ledger:
+        fill(ledger, 1, "0123456789abcdef/FrontDesk")
+        fill(ledger, 1, f"0123456789abcdef/{HOSTILE * 9}")
+    shown = accord("ledger", "show", tmp_path / "a.ledger").stdout
+    assert " 01234…/FrontDesk  !" in shown
+    assert "\x1b" not in shown
+
+
 def test_one_session(accord, path):
     result = accord("ledger", "show", path, "--session", "two")
     assert " one " not in result.stdout

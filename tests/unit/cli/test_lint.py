@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 CONTRACT = "record Ask { text: String }\nprotocol Asking { Client -> Server: Ask; Server -> Client: Answer }\n"
 MESSAGES = """
@@ -192,7 +194,13 @@ def test_hidden_folders_and_files_named_twice(accord, project, write, tmp_path):
     assert result.stdout.endswith("1 error in 1 agent in 2 files\n")
 
 
-def test_the_hook_runs_it():
-    hooks = (Path(__file__).parents[3] / ".pre-commit-hooks.yaml").read_text()
-    assert "entry: accord lint" in hooks
-    assert "entry: accord check" in hooks
+def test_the_hook_runs_it_on_everything():
+    """A change of a contract or of a message class alone can break agents in files that have not changed."""
+    hooks = {
+        hook["id"]: hook for hook in yaml.safe_load((Path(__file__).parents[3] / ".pre-commit-hooks.yaml").read_text())
+    }
+    assert hooks["accord-check"]["entry"] == "accord check"
+    lint = hooks["accord-lint"]
+    assert (lint["entry"], lint["args"], lint["pass_filenames"]) == ("accord lint", ["."], False)
+    assert all(re.search(lint["files"], changed) for changed in ("messages.py", "contracts/sync.accord"))
+    assert "types" not in lint

@@ -65,6 +65,11 @@ def test_wrong_usage(process, arguments):
     assert b"Traceback" not in result.stderr
 
 
+def test_a_command_that_is_misspelt(process):
+    assert process("chekc").stderr.splitlines()[0] == b"error: there is no command `chekc`; did you mean `check`?"
+    assert process("xyzzy").stderr.splitlines()[0] == b"error: there is no command `xyzzy`"
+
+
 def test_hostile_arguments_stay_inert(process):
     for arguments in (["\x1b[31m[red]x"], ["check", "--\x1b[31m[red]x"], ["check", "\x1b[31m[red]x"]):
         result = process(*arguments)

@@ -196,6 +196,23 @@ def test_brackets_inside_the_mistake_do_not_make_another(text):
     assert len(problems(text)) == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("?a by nurse", "said by the label, such as `?NurseApproval by human`"),
+        ("!a(x == 1 and y == 2)", "a comma means *and*"),
+        ("!a(x == 1 or y == 2)", "a branch for each"),
+        ("?b(x as r).!a(x == r + 1)", "nothing is computed"),
+        ("!a(x == $r)", "registers by their name alone"),
+        ('rule "r" { before A require B; before C require D }', "another sentence is another rule"),
+        ("!a -> ?b", "`A -> B: Message` stands in `protocol Name { … }`"),
+    ],
+)
+def test_what_people_write_instead_is_told_how(text, says):
+    _, found = parse_document(Source(text), Limits())
+    assert says in found[0].help
+
+
 def test_each_clause_list_has_its_own_error():
     assert [place for _, place, _ in problems("?{a(x = 1), b(y < ), c}.!d(3).?e by x")] == ["=", ")", "3", "x"]
 

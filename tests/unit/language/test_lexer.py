@@ -142,7 +142,7 @@ def test_what_has_no_meaning_is_reported_once_per_run():
     [
         ("#", "comments start with `//`"),
         ("/", "comments start with `//`"),
-        ("'", "quoted with"),
+        ("'", "quotes are double"),
         ("“", "straight quotes"),
         ("\u00a0", "no-break space"),
         ("\uff01", "full-width"),

@@ -29,6 +29,12 @@ def test_a_ledger_begins_by_saying_what_it_is():
     assert repr(ledger) == "<Ledger of 1 entries>"
 
 
+def test_a_path_is_no_sink(tmp_path):
+    for path in ("a.ledger", tmp_path / "a.ledger"):
+        with pytest.raises(UsageError, match=r"a file is `FileSink\(path\)`"):
+            Ledger(path)
+
+
 def test_no_two_ledgers_are_alike():
     assert Ledger(MemorySink()).head != Ledger(MemorySink()).head
     assert Ledger(MemorySink(), identity="x").head == Ledger(MemorySink(), identity="x").head

@@ -99,7 +99,9 @@ def test_a_rule_says_what_it_has_seen(rule, events, says):
     [
         ('rule "r" { before Pay require Approval by human }', "!Pay", "wait for `?Approval by human`"),
         ('rule "r" { before Pay require !Check and ?Check }', "!Pay", "send `!Check`, then wait for `?Check`"),
-        ('rule "r" { before Pay require A(x > 1) }', "!Pay", "wait for `?A(x > 1)`"),
+        ('rule "r" { before Pay require A(x > 1) }', "!Pay", "let `A(x > 1)` happen"),
+        # One that has been called before, so that its result does not count.
+        ('rule "r" { before each Pay require Look }', "!Look !Pay !Pay", "let `Look` happen"),
     ],
 )
 def test_the_way_out_of_a_rule(contract, events, way):
@@ -183,3 +185,13 @@ def test_the_verdict_as_plain_values():
     assert (by_rule["clause"], by_rule["position"]) == ('rule "r"', 1)
     assert (by_protocol["clause"], by_protocol["position"]) == ("protocol P", 2)
     assert by_protocol["expected"] == ["!Pay(x > 0)"]
+
+
+def test_the_way_names_a_person_where_a_rule_wants_one():
+    """The protocol takes the step from anybody; without a person it would not help."""
+    contract = 'protocol P = rec L.{?c.L, !p.L}\nrule "r" { before p require c by human }'
+    assert "first wait for `?c by human`; then `!p` may follow" in refused(contract, ("!", "p"))
+    either = contract.replace("c by human", "any of [c by human, c]")
+    assert "first wait for `?c`; then" in refused(either, ("!", "p"))
+    forbidden = contract + '\nrule "s" { after c by human forbid p }'
+    assert "To make it legal" not in refused(forbidden, ("!", "p"))

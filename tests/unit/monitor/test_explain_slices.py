@@ -134,21 +134,29 @@ class TestRules:
         """
         text = refused(contract, order("!create"), order("!ship"))
         assert (
-            "first wait for `?accepted`, then wait for `?Approval by human`, then send `!check`, each with the same "
-            "`order_id`; then `!ship` may follow" in text
+            "first wait for `?accepted` with the same `order_id`, then wait for `?Approval by human`, then send "
+            "`!check` with the same `order_id`; then `!ship` may follow" in text
         )
         text = refused(contract, order("!create"), order("?accepted"), order("!ship"))
         assert "refused by the rule `approved`" in text
-        assert (
-            "first wait for `?Approval by human`, then send `!check`, each with the same `order_id`; then `!ship`"
-            in text
-        )
+        assert "first wait for `?Approval by human`, then send `!check` with the same `order_id`; then `!ship`" in text
 
     def test_the_way_stays_with_several_keys(self):
-        contract = 'protocol P = each a: !x.!y.end\nrule "r" { each b: before y require !z }'
+        contract = 'protocol P = each a: !x.!z.!y.end\nrule "r" { each b: before y require !z }'
         payload = {"a": 1, "b": 2}
         text = refused(contract, ("!x", payload), ("!y", payload))
         assert "first send `!z` with the same `a` and `b`; then" in text
+
+    def test_the_way_stays_with_the_keys_of_what_is_looked_at(self):
+        contract = 'protocol P = each a: !x.!y.end\nrule "r" { each b: before y require !z }'
+        payload = {"a": 1, "b": 2}
+        text = refused(contract, ("!x", payload), ("!y", payload))
+        assert "first send `!z` with the same `b`; then" in text
+
+    def test_a_step_that_no_slice_looks_at_needs_no_key(self):
+        contract = 'protocol P = !hold.!read.!tell.end\nrule "r" { each patient: before tell require read }'
+        text = refused(contract, ("!tell", {"patient": 1}))
+        assert "first send `!hold`, then send `!read` with the same `patient`; then `!tell` may follow" in text
 
     def test_the_way_of_a_label_that_the_protocol_does_not_name(self):
         text = refused(f'{ORDER}\nrule "r" {{ before Log require create }}', ("!Log", {}))

@@ -75,7 +75,7 @@ class TestDeadlines:
 
     def test_one_part_of_several(self):
         contract = "(!a within 5s else !x | !b).!c.end"
-        assert "Allowed now: `!a` or `!b`, `!a` until 5 (in 5s)." in refused(contract, (0, "!c"))
+        assert "Allowed now: `!a` or `!b`; `!a` only until 5 (in 5s)." in refused(contract, (0, "!c"))
 
     def test_closing(self):
         assert refused(ASK, (2, "!Ask"), (5, "end")) == (

@@ -202,6 +202,7 @@ def test_long_lists_and_long_ways_are_cut():
     far = explain(".".join(f"!a{i}" for i in range(100)), "!a99")
     assert "91 more steps" in far
     assert len(far) < 500
+    assert "`!a4`, then send `!a5`" in explain(".".join(f"!a{i}" for i in range(10)), "!a9")  # a single one is not cut
 
 
 def test_the_way_through_an_interleaving():

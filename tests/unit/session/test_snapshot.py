@@ -109,14 +109,17 @@ def test_endpoints_are_recorded():
 
 
 def test_what_cannot_be_recorded_is_not_done():
-    class Broken(MemorySink):
-        def append(self, *_):
-            raise OSError(28, "No space left on device")
+    class Filling(MemorySink):
+        full = False
 
-    ledger = Ledger(MemorySink())
-    session = Session(PLAIN)
-    recorded = RecordedSession(session, ledger)
-    recorded._ledger = type("L", (), {"append": Broken.append})()
+        def write(self, start, line):
+            if self.full:
+                raise OSError(28, "No space left on device")
+            super().write(start, line)
+
+    session, sink = Session(PLAIN), Filling()
+    recorded = RecordedSession(session, Ledger(sink))
+    sink.full = True
     assert "ledger cannot be written" in recorded.observe("A", "B", "x").reason
     assert session.trace == []
 

@@ -131,7 +131,7 @@ def test_what_nobody_recognises_is_broken(tmp_path, data):
     path = tmp_path / "runs.json"
     path.write_bytes(data)
     (found,) = read_runs(str(path))
-    assert found.reason == "no format is recognised; say which it is, or describe it by a mapping"
+    assert found.reason == "no format is recognised; say which it is (`--source`), or describe it by a mapping"
 
 
 def test_a_file_that_cannot_be_opened(tmp_path):

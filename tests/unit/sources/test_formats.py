@@ -354,10 +354,26 @@ def test_a_role_that_nobody_knows_breaks_its_run(reader):
         assert "has the role `ai`, which this format does not have" in broken.reason
 
 
-@pytest.mark.parametrize("name", ["anthropic", "agentdojo"])
+@pytest.mark.parametrize("name", ["anthropic", "agentdojo", "openai-responses", "tau2-bench"])
 def test_a_role_that_nobody_knows_breaks_its_run_in_other_formats(name):
     (broken,) = read(SAMPLES[name].replace(b'"role": "assistant"', b'"role": "model"'), name)
     assert "has the role `model`" in broken.reason
+
+
+def test_an_item_that_nobody_knows_breaks_its_run():
+    said = {"type": "message", "role": "user", "content": "hello"}
+    silent, unknown = {"type": "reasoning", "summary": []}, {"type": "tool_use", "name": "pay"}
+    (run,) = read(as_json([said, silent]), "openai-responses")
+    assert [message.kind for message in run.messages] == ["user"]
+    (broken,) = read(as_json([said, unknown]), "openai-responses")
+    assert broken.reason.startswith("item 1 is of the type `tool_use`")
+
+
+def test_results_that_came_together_are_several_results():
+    answers = [{"role": "tool", "id": "c1", "content": "one"}, {"role": "tool", "id": "c2", "content": "two"}]
+    simulation = {"task_id": "1", "messages": [{"role": "tool", "tool_messages": answers}]}
+    (run,) = read(as_json({**TAU2, "simulations": [simulation]}), "tau2-bench")
+    assert [(message.kind, message.text) for message in run.messages] == [("result", "one"), ("result", "two")]
 
 
 # -- files that begin badly --------------------------------------------------------------------------------------------

@@ -7,34 +7,21 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from accord.agents.check.exceptions import Catch, Caught, Later, Outwards, Through, names_in
+from accord.agents.check.exceptions import Catch, Caught, Later, Outwards, Raised, Through, caught_by, raised_by
 from accord.agents.check.expressions import Expressions
-from accord.agents.check.graph import Bind, Case, Leave, Node, Pass, Risk, Round, Rounds, Unseen
+from accord.agents.check.graph import Case, Except, Leave, Pass, Risk, Rounds
+from accord.agents.check.managers import is_deadline, swallowed_by
+from accord.agents.check.placing import Around
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from accord.agents.check.declarations import AgentClass, Method
-    from accord.agents.check.graph import Operation, Throws
+    from accord.agents.check.declarations import AgentClass
+    from accord.agents.check.graph import Node
+    from accord.agents.check.methods import Method
+    from accord.agents.check.names import Program
 
-__all__ = ["Around", "Graph", "TooLargeError", "build"]
-
-_MOST_NODES = 50_000
-_MOST_ROUNDS = 32
-
-
-class TooLargeError(Exception):
-    """A method with more ways through it than anybody can follow."""
-
-
-@dataclass(frozen=True)
-class Around:
-    """What a statement stands in: where `return`, `break`, `continue` and exceptions lead."""
-
-    throws: Throws
-    returns: Callable[[], Node]
-    breaks: Callable[[], Node] | None = None
-    continues: Callable[[], Node] | None = None
+__all__ = ["Graph", "build"]
 
 
 @dataclass(frozen=True)
@@ -45,9 +32,9 @@ class Graph:
     start: Node
 
 
-def build(method: Method, effectful: frozenset[str], agent: AgentClass) -> Graph:
+def build(method: Method, effectful: frozenset[str], agent: AgentClass, program: Program) -> Graph:
     """The graph of a method; calls of the methods named `effectful` are followed."""
-    builder = _Builder(method, effectful, agent)
+    builder = _Builder(method, effectful, agent, program)
     outwards = Outwards(builder.leave)
     returned = builder.node(Leave("return"), method.node, [], outwards)
     around = Around(outwards, lambda: returned)
@@ -55,19 +42,7 @@ def build(method: Method, effectful: frozenset[str], agent: AgentClass) -> Graph
 
 
 class _Builder(Expressions):
-    def __init__(self, method: Method, effectful: frozenset[str], agent: AgentClass) -> None:
-        super().__init__(method, effectful, agent)
-        self.count = 0
-
-    def node(self, operation: Operation, tree: ast.AST | None, next_: list[Node], throws: Throws) -> Node:
-        self.count += 1
-        if self.count > _MOST_NODES:
-            raise TooLargeError
-        return Node(self.count, operation, tree, next_, throws)
-
-    def leave(self, raised: str | None) -> Node:
-        kind = Leave("fail") if raised is None else Leave("raise", raised)
-        return self.node(kind, None, [], Outwards(self.leave))
+    """Makes nodes of statements."""
 
     def block(self, statements: list[ast.stmt], then: Node, around: Around) -> Node:
         for statement in reversed(statements):
@@ -75,46 +50,45 @@ class _Builder(Expressions):
         return then
 
     def statement(self, statement: ast.stmt, then: Node, around: Around) -> Node:
-        make = getattr(self, f"on_{type(statement).__name__}", None)
+        made = self.made(statement, then, around)
+        missed = self.missed(*_own_parts(statement))
+        return (
+            made if missed is None else self.out_of_sight("this is not followed where it stands", missed, made, around)
+        )
+
+    def made(self, statement: ast.stmt, then: Node, around: Around) -> Node:
+        make: Callable[[ast.stmt, Node, Around], Node] | None = getattr(self, f"on_{type(statement).__name__}", None)
         if make is not None:
-            made: Node = make(statement, then, around)
-            return made
+            return make(statement, then, around)
         if isinstance(statement, ast.Pass | ast.Global | ast.Nonlocal):
             return then
         if id(statement) in self.hidden:
-            return self.node(Unseen(self.hidden[id(statement)]), statement, [then], around.throws)
+            return self.out_of_sight(self.hidden[id(statement)], statement, then, around)
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             return self.bind(statement.name, None, statement, then, around)
-        return self.node(Risk(), statement, [then], around.throws)  # import, del, assert
-
-    def bind(self, name: str, value: ast.expr | None, tree: ast.AST, then: Node, around: Around) -> Node:
-        return self.node(Bind(name, value), tree, [then], around.throws)
-
-    def targets(self, target: ast.expr, value: ast.expr | None, then: Node, around: Around) -> Node:
-        """What is bound by an assignment."""
-        if isinstance(target, ast.Name):
-            return self.bind(target.id, value, target, then, around)
-        for inner in ast.walk(target):
-            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
-                then = self.bind(inner.id, None, inner, then, around)
-        if id(target) in self.hidden:
-            return self.node(Unseen(self.hidden[id(target)]), target, [then], around.throws)
-        is_own = isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)
-        return then if is_own else self.node(Risk(), target, [then], around.throws)
+        then = self.node(Risk(), statement, [then], around.throws)  # import, del
+        return self.children(statement, then, around) if self.is_speaking(statement) else then
 
     def on_Expr(self, statement: ast.Expr, then: Node, around: Around) -> Node:  # noqa: N802 - by the name of the node
         return self.expression(statement.value, then, around)
 
     def on_Assign(self, statement: ast.Assign, then: Node, around: Around) -> Node:  # noqa: N802
-        for target in reversed(statement.targets):
-            then = self.targets(target, statement.value, then, around)
-        return self.expression(statement.value, then, around)
+        return self.assign(statement.targets, statement.value, then, around)
+
+    def assign(self, targets: list[ast.expr], value: ast.expr, then: Node, around: Around) -> Node:
+        """What is bound to one of two things is followed both ways."""
+        if isinstance(value, ast.IfExp):
+            yes = self.assign(targets, value.body, then, around)
+            no = self.assign(targets, value.orelse, then, around)
+            return self.test(value.test, yes, no, around)
+        for target in reversed(targets):
+            then = self.targets(target, value, then, around)
+        return self.expression(value, then, around)
 
     def on_AnnAssign(self, statement: ast.AnnAssign, then: Node, around: Around) -> Node:  # noqa: N802
         if statement.value is None:
             return then
-        then = self.targets(statement.target, statement.value, then, around)
-        return self.expression(statement.value, then, around)
+        return self.assign([statement.target], statement.value, then, around)
 
     def on_AugAssign(self, statement: ast.AugAssign, then: Node, around: Around) -> Node:  # noqa: N802
         then = self.targets(statement.target, None, then, around)
@@ -123,6 +97,8 @@ class _Builder(Expressions):
 
     def on_Assert(self, statement: ast.Assert, then: Node, around: Around) -> Node:  # noqa: N802
         failed = self.node(Pass(), statement, list(around.throws.targets(None)), around.throws)
+        if statement.msg is not None:
+            failed = self.expression(statement.msg, failed, around)
         return self.test(statement.test, then, failed, around)
 
     def on_Return(self, statement: ast.Return, then: Node, around: Around) -> Node:  # noqa: N802
@@ -133,10 +109,14 @@ class _Builder(Expressions):
 
     def on_Raise(self, statement: ast.Raise, then: Node, around: Around) -> Node:  # noqa: N802
         del then
-        names = names_in(statement.exc) if statement.exc is not None else None
-        raised = None if statement.exc is None else names[0] if names else "Exception"
+        raised: Raised | None = None
+        if statement.exc is not None:
+            raised = raised_by(statement.exc, self.method.scope, self.program)
         leaving = self.node(Pass("raises"), statement, list(around.throws.targets(raised)), around.throws)
-        return leaving if statement.exc is None else self.expression(statement.exc, leaving, around)
+        for part in (statement.cause, statement.exc):
+            if part is not None:
+                leaving = self.expression(part, leaving, around)
+        return leaving
 
     def on_Break(self, _: ast.Break, then: Node, around: Around) -> Node:  # noqa: N802
         return around.breaks() if around.breaks is not None else then
@@ -166,22 +146,14 @@ class _Builder(Expressions):
 
     on_AsyncFor = on_For  # noqa: N815
 
-    def rounds(self, target: ast.expr, over: ast.expr, tree: ast.AST, then: Node, around: Around) -> Node:
-        """The place where a loop goes round; the way into its body is still to be set."""
-        name = target.id if isinstance(target, ast.Name) else None
-        operation = Round(self.key(tree), name, _elements(over))
-        return self.node(operation, tree, [then, then], around.throws)
-
-    def unpacked(self, target: ast.expr, then: Node, around: Around) -> Node:
-        return then if isinstance(target, ast.Name) else self.targets(target, None, then, around)
-
     def on_With(self, statement: ast.With | ast.AsyncWith, then: Node, around: Around) -> Node:  # noqa: N802
         inner = around
         for item in statement.items:
-            suppressed = _suppressed(item.context_expr)
-            if suppressed is not None:
-                catches = (Catch(suppressed, lambda: then),)
-                inner = replace(inner, throws=Caught(catches, inner.throws))
+            swallowed = swallowed_by(item.context_expr, self.method, self.agent, self.program)
+            if swallowed is not None:
+                inner = replace(inner, throws=Caught((Catch(swallowed.names, lambda: then),), inner.throws))
+            if is_deadline(item.context_expr, self.method.scope, self.program):
+                inner = replace(inner, is_timed=True)
         body = self.block(statement.body, then, inner)
         for item in reversed(statement.items):
             if item.optional_vars is not None:
@@ -211,48 +183,45 @@ class _Builder(Expressions):
                 through(around.continues),
             )
         catches = [
-            Catch(names_in(handler.type), Later(partial(self.handler, handler, after, outer)))
+            Catch(self.caught(handler), Later(partial(self.handler, handler, after, outer)))
             for handler in statement.handlers
         ]
         done = self.block(statement.orelse, after, outer)
         return self.block(statement.body, done, replace(outer, throws=Caught(tuple(catches), outer.throws)))
 
     def on_TryStar(self, statement: ast.stmt, then: Node, around: Around) -> Node:  # noqa: N802
-        return self.node(Unseen("`except*` is not followed"), statement, [then], around.throws)
+        return self.out_of_sight("`except*` is not followed", statement, then, around)
 
     def handler(self, handler: ast.ExceptHandler, then: Node, around: Around) -> Node:
         body = self.block(handler.body, then, around)
         if handler.name is not None:
             body = self.bind(handler.name, None, handler, body, around)
-        names = names_in(handler.type)
-        what = "an exception" if names is None else " or ".join(f"`{name}`" for name in names) or "an exception"
-        return self.node(Pass(f"after {what}"), handler, [body], around.throws)
+        what = "an exception" if handler.type is None else f"`{ast.unparse(handler.type)[:60]}`"
+        return self.node(Except(self.caught(handler), f"after {what}"), handler, [body], around.throws)
+
+    def caught(self, handler: ast.ExceptHandler) -> tuple[str, ...] | None:
+        return caught_by(handler.type, self.method.scope, self.program)
 
     def on_Match(self, statement: ast.Match, then: Node, around: Around) -> Node:  # noqa: N802
         nothing = then
+        subject = ast.Name(self.key(statement.subject))  # what was asked stays the same, whatever is bound on the way
         for case in reversed(statement.cases):
             body = self.block(case.body, then, around)
             if case.guard is not None:
                 body = self.test(case.guard, body, nothing, around)
-            nothing = self.node(Case(statement.subject, case.pattern), case.pattern, [body, nothing], around.throws)
+            nothing = self.node(Case(subject, case.pattern), case.pattern, [body, nothing], around.throws)
+        nothing = self.bind(subject.id, statement.subject, statement.subject, nothing, around)
         return self.expression(statement.subject, nothing, around)
 
 
-def _elements(over: ast.expr) -> tuple[ast.expr | None, ...] | None:
-    """What a loop goes over, where its text says it."""
-    if isinstance(over, ast.Tuple | ast.List) and not any(isinstance(e, ast.Starred) for e in over.elts):
-        return tuple(over.elts) if len(over.elts) <= _MOST_ROUNDS else None
-    if isinstance(over, ast.Call) and isinstance(over.func, ast.Name) and over.func.id == "range":
-        given = [a.value if isinstance(a, ast.Constant) and isinstance(a.value, int) else None for a in over.args]
-        numbers = [value for value in given if value is not None]
-        if numbers and len(numbers) == len(over.args) <= 3 and (len(numbers) < 3 or numbers[2]):
-            rounds = len(range(*numbers))
-            return (None,) * rounds if rounds <= _MOST_ROUNDS else None
-    return None
-
-
-def _suppressed(manager: ast.expr) -> tuple[str, ...] | None:
-    """The exceptions that a `with suppress(…)` swallows; `None` for every other one."""
-    if not isinstance(manager, ast.Call) or not ast.unparse(manager.func).endswith("suppress"):
-        return None
-    return names_in(ast.Tuple(manager.args)) or ()
+def _own_parts(statement: ast.stmt) -> list[ast.AST | None]:
+    """What stands in a statement itself, without the statements inside it."""
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return []  # what it does when it is called, and what it sends then, is an escape
+    parts: list[ast.AST | None] = []
+    for child in ast.iter_child_nodes(statement):
+        if isinstance(child, ast.expr | ast.keyword | ast.withitem):
+            parts.append(child)
+        elif isinstance(child, ast.match_case):
+            parts.append(child.guard)
+    return parts

@@ -5,18 +5,82 @@ from __future__ import annotations
 import ast
 import builtins
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+from accord.agents.check.modules import Class, Value
+from accord.agents.check.names import Outside
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from accord.agents.check.graph import Node, Throws
+    from accord.agents.check.modules import Scope
+    from accord.agents.check.names import Program
 
-__all__ = ["PARTNER_CRASHED", "Catch", "Caught", "Later", "Outwards", "Through", "names_in"]
+__all__ = ["PARTNER_CRASHED", "Catch", "Caught", "Later", "Outwards", "Raised", "Through", "caught_by", "raised_by"]
 
-PARTNER_CRASHED = "PartnerCrashedError"
+PARTNER_CRASHED = "accord.agents.PartnerCrashedError"
 
-_NOT_FOR_EXCEPTION = {"BaseException", "KeyboardInterrupt", "SystemExit", "GeneratorExit", "CancelledError"}
+_SAME = {
+    "accord.agents.failures.PartnerCrashedError": PARTNER_CRASHED,
+    "asyncio.TimeoutError": "TimeoutError",
+    "asyncio.exceptions.CancelledError": "asyncio.CancelledError",
+    "concurrent.futures.TimeoutError": "TimeoutError",
+}
+_DEEPEST = 16
+
+
+class Raised(NamedTuple):
+    """An exception that is raised on purpose: as it is written, and the classes it is of.
+
+    `is_known` if these are all: then an `except` of any other does not take it.
+    """
+
+    shown: str
+    kinds: tuple[str, ...] = ()
+    is_known: bool = False
+
+
+def raised_by(expression: ast.expr, scope: Scope, program: Program) -> Raised:
+    """What `raise expression` raises."""
+    named = expression.func if isinstance(expression, ast.Call) else expression
+    kinds, is_known = _kinds(named, scope, program)
+    shown = ast.unparse(named).rsplit(".", 1)[-1] if isinstance(named, ast.Name | ast.Attribute) else "Exception"
+    return Raised(shown, kinds, is_known)
+
+
+def _kinds(named: ast.expr, scope: Scope, program: Program, depth: int = 0) -> tuple[tuple[str, ...], bool]:
+    """The names of an exception's class and of those above it, each the same wherever it is named."""
+    meaning = program.resolve(named, scope) if isinstance(named, ast.Name | ast.Attribute) else None
+    if isinstance(meaning, Class) and depth < _DEEPEST:
+        found: dict[str, None] = {f"{meaning.module.source.name}:{meaning.node.lineno}": None}
+        complete = True
+        for base in meaning.node.bases:
+            above, is_known = _kinds(base, meaning.scope, program, depth + 1)
+            found |= dict.fromkeys(above)
+            complete = complete and is_known
+        return tuple(found), complete and bool(meaning.node.bases)
+    if not isinstance(meaning, Outside) or meaning.why:
+        return (), False
+    name = _SAME.get(meaning.name, meaning.name).removeprefix("builtins.")
+    known = getattr(builtins, name, None)
+    if isinstance(known, type) and issubclass(known, BaseException):
+        return tuple(above.__name__ for above in known.__mro__ if above is not object), True
+    return ((name, "BaseException"), True) if name == "asyncio.CancelledError" else ((name,), False)
+
+
+def caught_by(expression: ast.expr | None, scope: Scope, program: Program, depth: int = 0) -> tuple[str, ...] | None:
+    """The exceptions in `except …:`; `None` for all, an empty name for one that is not known."""
+    if expression is None:
+        return None
+    if isinstance(expression, ast.Tuple):
+        found = [caught_by(member, scope, program, depth + 1) or ("",) for member in expression.elts]
+        return tuple(name for names in found for name in names)
+    meaning = program.resolve(expression, scope) if isinstance(expression, ast.Name | ast.Attribute) else None
+    if isinstance(meaning, Value) and isinstance(meaning.expression, ast.Tuple) and depth < _DEEPEST:
+        return caught_by(meaning.expression, meaning.scope, program, depth + 1)
+    kinds, _ = _kinds(expression, scope, program)
+    return kinds[:1] or ("",)
 
 
 class Later:
@@ -33,35 +97,6 @@ class Later:
         return self._node
 
 
-def names_in(expression: ast.expr | None) -> tuple[str, ...] | None:
-    """The names of the exceptions in `except …:`; `None` for all, empty if they are not known."""
-    if expression is None:
-        return None
-    members = expression.elts if isinstance(expression, ast.Tuple) else [expression]
-    names = [_last_name(member) for member in members]
-    return tuple(name for name in names if name) if all(names) else ()
-
-
-def _last_name(expression: ast.expr) -> str:
-    if isinstance(expression, ast.Call):
-        return _last_name(expression.func)
-    if isinstance(expression, ast.Attribute):
-        return expression.attr
-    return expression.id if isinstance(expression, ast.Name) else ""
-
-
-def _takes(caught: str, raised: str) -> bool | None:
-    """Whether `except caught` takes `raised`; `None` if that cannot be told."""
-    if caught in {raised, "BaseException"}:
-        return True
-    if caught == "Exception":
-        return raised not in _NOT_FOR_EXCEPTION
-    one, other = getattr(builtins, caught, None), getattr(builtins, raised, None)
-    if isinstance(one, type) and isinstance(other, type):
-        return issubclass(other, one)
-    return None
-
-
 @dataclass(frozen=True)
 class Catch:
     """One `except`: what it takes (`None`: everything) and where it leads."""
@@ -69,25 +104,28 @@ class Catch:
     names: tuple[str, ...] | None
     node: Callable[[], Node]
 
-    def takes(self, raised: str | None) -> bool | None:
+    def takes(self, raised: Raised | None) -> bool | None:
         """Whether it takes an exception; `None` if it may."""
-        if self.names is None:
+        if self.names is None or "BaseException" in self.names:
             return True
         if raised is None:
             # Whatever is not seen to be raised is an `Exception`, or ends the agent anyway.
-            return True if {"Exception", "BaseException"} & set(self.names) else None
-        answers = [_takes(name, raised) for name in self.names]
-        return True if True in answers else False if answers and None not in answers else None
+            return True if "Exception" in self.names else None
+        if set(self.names) & set(raised.kinds):
+            return True
+        if raised.is_known:
+            return None if "" in self.names else False
+        return True if "Exception" in self.names else None
 
 
 @dataclass(frozen=True)
 class Outwards:
     """Out of the method."""
 
-    leave: Callable[[str | None], Node]
-    _made: dict[str | None, Node] = field(default_factory=dict)
+    leave: Callable[[Raised | None], Node]
+    _made: dict[Raised | None, Node] = field(default_factory=dict)
 
-    def targets(self, raised: str | None) -> tuple[Node, ...]:
+    def targets(self, raised: Raised | None) -> tuple[Node, ...]:
         """The one way out."""
         if raised not in self._made:
             self._made[raised] = self.leave(raised)
@@ -100,9 +138,9 @@ class Caught:
 
     catches: tuple[Catch, ...]
     outer: Throws
-    _made: dict[str | None, tuple[Node, ...]] = field(default_factory=dict)
+    _made: dict[Raised | None, tuple[Node, ...]] = field(default_factory=dict)
 
-    def targets(self, raised: str | None) -> tuple[Node, ...]:
+    def targets(self, raised: Raised | None) -> tuple[Node, ...]:
         """All that are possible."""
         if raised not in self._made:
             found: list[Node] = []
@@ -124,9 +162,9 @@ class Through:
 
     copy: Callable[[tuple[Node, ...]], Node]
     outer: Throws
-    _made: dict[str | None, Node] = field(default_factory=dict)
+    _made: dict[Raised | None, Node] = field(default_factory=dict)
 
-    def targets(self, raised: str | None) -> tuple[Node, ...]:
+    def targets(self, raised: Raised | None) -> tuple[Node, ...]:
         """The beginning of what is done on the way."""
         if raised not in self._made:
             self._made[raised] = self.copy(self.outer.targets(raised))

@@ -3,53 +3,39 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from accord.agents.check.declarations import VERBS
 from accord.agents.check.escapes import escapes
-from accord.agents.check.graph import Bind, Help, Receive, Risk, Rounds, Send, Test, Unseen
-from accord.agents.check.own_calls import own_call
+from accord.agents.check.graph import Help, Receive, Risk, Round, Rounds, Send, Test
+from accord.agents.check.methods import VERBS, Method
+from accord.agents.check.own_calls import is_super, own_call
+from accord.agents.check.placing import Placing
+from accord.agents.check.telling import is_builtin, only_tells, waited_for
 
 if TYPE_CHECKING:
-    from accord.agents.check.building import Around
-    from accord.agents.check.declarations import AgentClass, Method
-    from accord.agents.check.graph import Node, Operation, Throws
+    from accord.agents.check.declarations import AgentClass
+    from accord.agents.check.graph import Node
+    from accord.agents.check.names import Program
+    from accord.agents.check.placing import Around
 
 __all__ = ["Expressions"]
 
-_TRANSPARENT = frozenset({"wait_for", "shield"})
-_TELLING = frozenset({"print", "log", "logger", "logging"})
 _QUIET = (ast.Constant, ast.Name, ast.Lambda)
 _Comprehension = ast.ListComp | ast.SetComp | ast.DictComp
+_MOST_ROUNDS = 32
 
 
-class Expressions:
-    """Makes nodes of expressions; statements are made by the builder that is derived from it."""
+class Expressions(Placing):
+    """Makes nodes of expressions, and of what binds names."""
 
-    def __init__(self, method: Method, effectful: frozenset[str], agent: AgentClass) -> None:
-        self.method = method
-        self.me = method.self_name
-        self.effectful = effectful
-        self.agent = agent
-        self.hidden = {id(tree): why for tree, why in escapes(method, effectful)}
+    def __init__(self, method: Method, effectful: frozenset[str], agent: AgentClass, program: Program) -> None:
+        super().__init__(method, effectful, agent, program)
+        self.hidden = {id(tree): why for tree, why in escapes(method, effectful, program)}
         """Where the agent gets out of sight, and why."""
+        self.followed: set[int] = set()
+        """The calls that speak and have become nodes, by identity."""
         self._speaking: dict[int, bool] = {}
-
-    def node(self, operation: Operation, tree: ast.AST | None, next_: list[Node], throws: Throws) -> Node:
-        """A node of the graph."""
-        raise NotImplementedError
-
-    def rounds(self, target: ast.expr, over: ast.expr, tree: ast.AST, then: Node, around: Around) -> Node:
-        """The place where a loop goes round."""
-        raise NotImplementedError
-
-    def unpacked(self, target: ast.expr, then: Node, around: Around) -> Node:
-        """The names that a round binds, if they are several."""
-        raise NotImplementedError
-
-    def key(self, tree: ast.AST) -> str:
-        """What a loop's count is remembered under; no name of Python's looks like it."""
-        return f"{self.method.name}:{tree.lineno}:{tree.col_offset}"  # type: ignore[attr-defined] # loops have places
 
     def is_effectful(self, expression: ast.AST) -> bool:
         """Whether it is a call that speaks to others."""
@@ -72,7 +58,7 @@ class Expressions:
         if not self.is_speaking(expression):
             return self.risk(expression, then, around)
         if id(expression) in self.hidden:
-            return self.node(Unseen(self.hidden[id(expression)]), expression, [then], around.throws)
+            return self.out_of_sight(self.hidden[id(expression)], expression, then, around)
         make = getattr(self, f"in_{type(expression).__name__}", None)
         if make is not None:
             made: Node = make(expression, then, around)
@@ -82,9 +68,9 @@ class Expressions:
     def risk(self, expression: ast.expr, then: Node, around: Around) -> Node:
         """What an expression may raise."""
         is_own = isinstance(expression, ast.Attribute) and isinstance(expression.value, ast.Name)
-        if _only_tells(expression):
+        if isinstance(expression, _QUIET) or only_tells(expression, self.method.scope, self.program):
             return then
-        if isinstance(expression, _QUIET) or (is_own and expression.value.id == self.me):  # type: ignore[attr-defined]
+        if is_own and expression.value.id == self.me and expression.attr not in self.agent.methods:  # type: ignore[attr-defined] # it is one
             return then
         return self.node(Risk(), expression, [then], around.throws)
 
@@ -99,11 +85,12 @@ class Expressions:
 
     def in_Await(self, expression: ast.Await, then: Node, around: Around) -> Node:  # noqa: N802 - the node's name
         """Only what is awaited happens."""
-        call = expression.value
-        while isinstance(call, ast.Call) and call.args and _called(call) in _TRANSPARENT:
-            call = call.args[0]
+        call, timed = waited_for(expression.value, self.method.scope, self.program)
+        if isinstance(call, ast.IfExp) and call is expression.value:
+            yes, no = (self.in_Await(ast.copy_location(ast.Await(side), side), then, around) for side in _sides(call))
+            return self.test(call.test, yes, no, around)
         if self.is_effectful(call) and isinstance(call, ast.Call):
-            return self.happening(call, then, around)
+            return self.happening(call, then, replace(around, is_timed=around.is_timed or timed))
         return self.expression(expression.value, self.node(Risk(), expression, [then], around.throws), around)
 
     def in_Call(self, call: ast.Call, then: Node, around: Around) -> Node:  # noqa: N802
@@ -114,23 +101,41 @@ class Expressions:
         helper = self.agent.methods.get(name)
         if name in VERBS or helper is None or isinstance(helper.node, ast.AsyncFunctionDef):
             why = f"`{name}` is not awaited where it is called: whether and when it happens cannot be seen"
-            return self.node(Unseen(why), call, [then], around.throws)
+            return self.out_of_sight(why, call, then, around)
         return self.happening(call, then, around)
+
+    def out_of_sight(self, why: str, tree: ast.AST, then: Node, around: Around) -> Node:
+        """Something that is not analysed, with all that is inside."""
+        self.followed.update(map(id, ast.walk(tree)))
+        return self.unseen(why, tree, then, around)
+
+    def missed(self, *trees: ast.AST | None) -> ast.AST | None:
+        """A call that speaks and has become no node: a way of writing that nobody has thought of."""
+        todo = [tree for tree in trees if tree is not None]
+        while todo:
+            tree = todo.pop()
+            if id(tree) in self.followed and not self.is_effectful(tree):
+                continue  # it is out of sight, and was said to be
+            if self.is_effectful(tree) and id(tree) not in self.followed:
+                return tree
+            todo.extend(ast.iter_child_nodes(tree))
+        return None
 
     def happening(self, call: ast.Call, then: Node, around: Around) -> Node:
         """A message that is sent or received, or a method that does it."""
+        self.followed.add(id(call))
         name = own_call(call, self.me) or ""
         given = {keyword.arg: keyword.value for keyword in call.keywords}
         args = list(call.args)
         if any(isinstance(arg, ast.Starred) for arg in args) or None in given:
             why = f"the arguments of `{name}` are unpacked while the program runs"
-            return self.node(Unseen(why), call, [then], around.throws)
+            return self.out_of_sight(why, call, then, around)
         if name == "send":
             target, message = [*args, None, None][:2]
             target, message = target or given.get("to"), message or given.get("message")
             if target is None or message is None:
                 why = "`send` takes a role and a message"
-                return self.node(Unseen(why), call, [then], around.throws)
+                return self.out_of_sight(why, call, then, around)
             return self.sending(call, target, message, given.get("protocol"), then, around)
         if name == "reply":
             message = [*args, None][0] or given.get("message")
@@ -139,18 +144,16 @@ class Expressions:
             types = [*args, None][0] or given.get("message_class")
             then = self.node(Receive(call, types, given.get("protocol")), call, [then], around.throws)
             return self.children(call, then, around) if any(map(self.is_speaking, call.args)) else then
-        base = call.func.value if isinstance(call.func, ast.Attribute) else None
         method = self.agent.methods.get(name)
-        if isinstance(base, ast.Call):  # super()
+        if isinstance(call.func, ast.Attribute) and is_super(call.func.value):
             method = self.inherited(name)
         if method is None:
-            return self.node(Unseen(f"`{name}` is not in the files"), call, [then], around.throws)
-        return self.children(call, self.node(Help(call, method), call, [then], around.throws), around)
+            return self.out_of_sight(f"`{name}` is not in the files", call, then, around)
+        helping = self.node(Help(call, method, around.is_timed), call, [then], around.throws)
+        return self.children(call, helping, around)
 
     def inherited(self, name: str) -> Method | None:
         """The method that `super()` means, above the class that this one stands in."""
-        from accord.agents.check.declarations import Method  # noqa: PLC0415 - for its constructor alone
-
         line = [self.agent.declared, *self.agent.above]
         nodes = [declared.node for declared in line]
         at = nodes.index(self.method.owner.node) if self.method.owner.node in nodes else 0
@@ -174,7 +177,7 @@ class Expressions:
             yes = self.sending(call, target, message.body, protocol, then, around)
             no = self.sending(call, target, message.orelse, protocol, then, around)
             return self.test(message.test, yes, no, around)
-        then = self.node(Send(call, target, message, protocol), call, [then], around.throws)
+        then = self.node(Send(call, target, message, protocol, around.is_timed), call, [then], around.throws)
         for argument in (message, target):
             if argument is not None:
                 then = self.expression(argument, then, around)
@@ -182,7 +185,7 @@ class Expressions:
 
     def in_NamedExpr(self, expression: ast.NamedExpr, then: Node, around: Around) -> Node:  # noqa: N802
         """`name := value`."""
-        then = self.node(Bind(expression.target.id, expression.value), expression, [then], around.throws)
+        then = self.bind(expression.target.id, expression.value, expression, then, around)
         return self.expression(expression.value, then, around)
 
     def in_BoolOp(self, expression: ast.BoolOp, then: Node, around: Around) -> Node:  # noqa: N802
@@ -199,12 +202,22 @@ class Expressions:
         no = self.expression(expression.orelse, then, around)
         return self.test(expression.test, yes, no, around)
 
+    def in_Compare(self, expression: ast.Compare, then: Node, around: Around) -> Node:  # noqa: N802
+        """`a < b < c`: what stands third may not happen."""
+        if any(map(self.is_speaking, expression.comparators[1:])):
+            return self.out_of_sight("a chain of comparisons is not followed", expression, then, around)
+        return self.children(expression, self.risk(expression, then, around), around)
+
     def in_GeneratorExp(self, expression: ast.GeneratorExp, then: Node, around: Around) -> Node:  # noqa: N802
         """What a generator does, it does when somebody asks."""
-        return self.node(Unseen("what a generator does is not followed"), expression, [then], around.throws)
+        return self.out_of_sight("what a generator does is not followed", expression, then, around)
 
     def in_ListComp(self, expression: _Comprehension, then: Node, around: Around) -> Node:  # noqa: N802
-        """A loop."""
+        """A loop, whose names are its own."""
+        for generator in expression.generators:
+            for name in ast.walk(generator.target):
+                if isinstance(name, ast.Name):
+                    then = self.bind(name.id, None, name, then, around)
         return self.comprehension(expression, list(expression.generators), then, around)
 
     in_SetComp = in_ListComp  # noqa: N815
@@ -242,25 +255,42 @@ class Expressions:
         node = self.node(Test(condition), condition, [yes, no], around.throws)
         return self.expression(condition, node, around)
 
+    def targets(self, target: ast.expr, value: ast.expr | None, then: Node, around: Around) -> Node:
+        """What is bound by an assignment, and what else stands in its target."""
+        if isinstance(target, ast.Name):
+            return self.bind(target.id, value, target, then, around)
+        for inner in ast.walk(target):
+            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+                then = self.bind(inner.id, None, inner, then, around)
+        if id(target) in self.hidden:
+            return self.out_of_sight(self.hidden[id(target)], target, then, around)
+        is_own = isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)
+        if not is_own or target.attr in self.agent.methods:  # type: ignore[attr-defined] # it is an attribute
+            then = self.node(Risk(), target, [then], around.throws)
+        return self.children(target, then, around) if self.is_speaking(target) else then
 
-def _only_tells(expression: ast.expr) -> bool:
-    """Whether it is `print(…)` or a call of a logger: those do not fail, and stand everywhere."""
-    if not isinstance(expression, ast.Call):
-        return False
-    base = expression.func.value if isinstance(expression.func, ast.Attribute) else expression.func
-    is_quiet = isinstance(base, ast.Name) and base.id.strip("_").lower() in _TELLING
-    return is_quiet and not any(isinstance(inner, ast.Call | ast.Subscript) for inner in _inside(expression))
+    def rounds(self, target: ast.expr, over: ast.expr, tree: ast.AST, then: Node, around: Around) -> Node:
+        """The place where a loop goes round; the way into its body is still to be set."""
+        name = target.id if isinstance(target, ast.Name) else None
+        return self.node(Round(self.key(tree), name, self.elements(over)), tree, [then, then], around.throws)
+
+    def unpacked(self, target: ast.expr, then: Node, around: Around) -> Node:
+        """The names that a round binds, if they are several."""
+        return then if isinstance(target, ast.Name) else self.targets(target, None, then, around)
+
+    def elements(self, over: ast.expr) -> tuple[ast.expr | None, ...] | None:
+        """What a loop goes over, where its text says it."""
+        if isinstance(over, ast.Tuple | ast.List) and not any(isinstance(e, ast.Starred) for e in over.elts):
+            return tuple(over.elts) if len(over.elts) <= _MOST_ROUNDS else None
+        if not isinstance(over, ast.Call) or not is_builtin(over.func, "range", self.method.scope, self.program):
+            return None
+        given = [a.value if isinstance(a, ast.Constant) and isinstance(a.value, int) else None for a in over.args]
+        numbers = [value for value in given if value is not None]
+        if not numbers or len(numbers) != len(over.args) or len(numbers) > 3 or numbers[2:] == [0]:
+            return None
+        rounds = len(range(*numbers))
+        return (None,) * rounds if rounds <= _MOST_ROUNDS else None
 
 
-def _inside(call: ast.Call) -> list[ast.AST]:
-    return [node for argument in [*call.args, *call.keywords] for node in ast.walk(argument)]
-
-
-def _called(call: ast.Call) -> str:
-    return (
-        call.func.attr
-        if isinstance(call.func, ast.Attribute)
-        else call.func.id
-        if isinstance(call.func, ast.Name)
-        else ""
-    )
+def _sides(expression: ast.IfExp) -> tuple[ast.expr, ast.expr]:
+    return expression.body, expression.orelse

@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from accord.agents.check.literals import cannot_be
 from accord.agents.check.messages import annotation_of, read_message
 from accord.agents.check.modules import Class, Value
 from accord.agents.check.names import Outside
@@ -82,6 +83,10 @@ class _Fit:
                 yield from self.unlike(
                     field.annotation, field.scope, type_, f"`{message.label}.{name}`", inside, field.annotation
                 )
+                if field.default is not None and cannot_be(field.default, type_, self.compiled.enums):
+                    what = f"`{message.label}.{name}` is `{ast.unparse(field.default)[:40]}` where nothing is given"
+                    hint = f"`{type_}` is `{python_type(type_)}`: give it such a default, or none"
+                    yield Misfit(field.scope, field.annotation, what, hint)
         for name, field in fields.items():
             if name not in wanted and not record.is_open:
                 hint = f"the fields of the record are {', '.join(f'`{w}`' for w in wanted) or 'none'}"

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 if TYPE_CHECKING:
     import ast
 
-    from accord.agents.check.declarations import Method
+    from accord.agents.check.exceptions import Raised
+    from accord.agents.check.methods import Method
 
 __all__ = [
     "Bind",
     "Case",
+    "Except",
     "Help",
     "Leave",
     "Node",
@@ -44,6 +46,14 @@ class Pass:
 
 
 @dataclass(frozen=True)
+class Except:
+    """The beginning of an `except`: the exceptions that it takes, `None` for all."""
+
+    names: tuple[str, ...] | None
+    note: str
+
+
+@dataclass(frozen=True)
 class Risk:
     """Something that may raise an exception and is no business of the protocol."""
 
@@ -56,6 +66,8 @@ class Send:
     target: ast.expr | None
     message: ast.expr | None
     protocol: ast.expr | None
+    is_timed: bool = False
+    """Whether it may be given up when it is half done: the message is on its way, and time is up."""
 
     @property
     def is_reply(self) -> bool:
@@ -78,6 +90,7 @@ class Help:
 
     call: ast.Call
     method: Method
+    is_timed: bool = False
 
 
 @dataclass(frozen=True)
@@ -124,10 +137,10 @@ class Round:
 
 @dataclass(frozen=True)
 class Leave:
-    """The end of the method: it returns, raises on purpose (`raised` is the exception's name) or fails."""
+    """The end of the method: it returns, raises on purpose, or fails."""
 
     kind: str
-    raised: str = ""
+    raised: Raised | None = None
 
 
 @dataclass(frozen=True)
@@ -137,13 +150,15 @@ class Unseen:
     why: str
 
 
-Operation: TypeAlias = Pass | Risk | Send | Receive | Help | Bind | Test | Case | Rounds | Round | Leave | Unseen
+Operation: TypeAlias = (
+    Pass | Except | Risk | Send | Receive | Help | Bind | Test | Case | Rounds | Round | Leave | Unseen
+)
 
 
 class Throws(Protocol):
     """Where exceptions go."""
 
-    def targets(self, raised: str | None) -> tuple[Node, ...]:
+    def targets(self, raised: Raised | None) -> tuple[Node, ...]:
         """The nodes that an exception can come to; `None` is any that something raises that is not seen."""
         ...
 

@@ -6,15 +6,19 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from accord.agents.check.declarations import VERBS, returned_label
-from accord.agents.check.messages import label_of, labels_in
+from accord.agents.check.messages import label_of
+from accord.agents.check.methods import VERBS
 from accord.agents.check.modules import Class, Function, Value
 from accord.agents.check.names import Outside
 from accord.agents.check.own_calls import own_call
+from accord.agents.check.returning import returned_label
+from accord.agents.check.telling import is_builtin, waited_for
 from accord.agents.check.worlds import RESULT, Known, fact
 
 if TYPE_CHECKING:
-    from accord.agents.check.declarations import AgentClass, Method
+    from accord.agents.check.declarations import AgentClass
+    from accord.agents.check.kinds import MessageKinds
+    from accord.agents.check.methods import Method
     from accord.agents.check.names import Program
     from accord.agents.check.worlds import World
 
@@ -28,8 +32,8 @@ class Knowledge:
     method: Method
     agent: AgentClass
     program: Program
-    labels: frozenset[str]
-    """The messages of the agent's protocols, which are classes of their own."""
+    kinds: MessageKinds
+    """The messages of the agent's protocols, and how their classes are related."""
     effectful: frozenset[str]
     """The methods that are followed, so that what they return is known."""
 
@@ -70,17 +74,12 @@ class Knowledge:
 
     def awaited(self, expression: ast.expr, world: World) -> Known | None:
         """What comes of waiting: the message that was received, or what a method has returned."""
-        while (
-            isinstance(expression, ast.Call)
-            and expression.args
-            and ast.unparse(expression.func).endswith(("wait_for", "shield"))
-        ):
-            expression = expression.args[0]
+        expression, _ = waited_for(expression, self.method.scope, self.program)
         if own_call(expression, self.method.self_name) == "receive":
             return world.knows(RESULT)
-        return self.called(expression, world) if isinstance(expression, ast.Call) else None
+        return self.called(expression, world, awaited=True) if isinstance(expression, ast.Call) else None
 
-    def called(self, call: ast.Call, world: World) -> Known | None:
+    def called(self, call: ast.Call, world: World, *, awaited: bool = False) -> Known | None:
         """What a call gives, as far as classes and annotations say."""
         name = own_call(call, self.method.self_name)
         if name is not None:
@@ -89,27 +88,35 @@ class Knowledge:
             helper = self.agent.methods.get(name)
             if name in self.effectful and world.knows(RESULT) is not None:
                 return world.knows(RESULT)
-            label = returned_label(helper, self.program) if helper is not None else None
+            label = returned_label(helper, self.program, awaited=awaited) if helper is not None else None
             return None if label is None else Known("message", label)
         meaning = self.program.resolve(call.func, self.method.scope)
         if isinstance(meaning, Function):
-            label = returned_label(meaning, self.program)
+            label = returned_label(meaning, self.program, awaited=awaited)
             return None if label is None else Known("message", label)
-        if isinstance(meaning, Outside) and not meaning.name.rsplit(".", 1)[-1][:1].isupper():
+        if awaited or (isinstance(meaning, Outside) and not meaning.name.rsplit(".", 1)[-1][:1].isupper()):
             return None
         label = label_of(meaning) if isinstance(meaning, Class | Outside) else None
-        return None if label is None else Known("message", label)
+        if label is None or not self.kinds.is_the_one(label, meaning):
+            return None
+        return Known("message", label)
 
     def truth(self, condition: ast.expr, world: World) -> bool | None:
         """Whether a condition holds; `None` if it is not known."""
         if isinstance(condition, ast.Compare) and len(condition.ops) == 1:
             return self.compared(condition, world)
-        if isinstance(condition, ast.Call) and len(condition.args) == 2 and ast.unparse(condition.func) == "isinstance":
+        if isinstance(condition, ast.Call) and len(condition.args) == 2 and self.is_builtin(condition, "isinstance"):
             return self.is_instance(self.value(condition.args[0], world), condition.args[1])
         known = self.value(condition, world)
         if known is None:
             return None
-        return known.value if isinstance(known.value, bool) else known.kind == "message" or bool(known.value)
+        if known.kind == "message":
+            return None if self.kinds.has_truth_of_its_own(str(known.value)) else True
+        return bool(known.value)
+
+    def is_builtin(self, call: ast.Call, name: str) -> bool:
+        """Whether a call is one of Python's own functions."""
+        return is_builtin(call.func, name, self.method.scope, self.program)
 
     def compared(self, condition: ast.Compare, world: World) -> bool | None:
         """`x is None`, `type(x) is T`, `x == "text"`."""
@@ -118,7 +125,7 @@ class Knowledge:
         if not isinstance(operator, ast.Is | ast.IsNot | ast.Eq | ast.NotEq):
             return None
         answer = None
-        if isinstance(left, ast.Call) and isinstance(left.func, ast.Name) and left.func.id == "type" and left.args:
+        if isinstance(left, ast.Call) and len(left.args) == 1 and self.is_builtin(left, "type"):
             answer = self.is_instance(self.value(left.args[0], world), right)
         elif isinstance(right, ast.Constant) and right.value is None:
             known = self.value(left, world)
@@ -133,12 +140,7 @@ class Knowledge:
         """Whether a message is of one of these classes."""
         if known is None or known.kind != "message":
             return None
-        labels = labels_in(classes, self.method.scope, self.program)
-        if labels is None:
-            return None
-        if known.value in labels:
-            return True
-        return False if self.labels.issuperset(labels) else None
+        return self.kinds.is_one_of(str(known.value), classes, self.method.scope)
 
     def fits(self, pattern: ast.pattern, known: Known | None, world: World) -> tuple[list[World], list[World]]:
         """The worlds in which a pattern fits a value, and those in which it does not."""

@@ -20,6 +20,7 @@ from accord.agents.check.messages import read_message
 from accord.agents.check.missteps import Misstep
 from accord.agents.check.modules import Class, Value, read_module
 from accord.agents.check.names import Outside, Program
+from accord.agents.check.patching import patches_in
 from accord.agents.check.places import diagnostic
 from accord.agents.check.rules.misfit import class_misfit, wrongly_made
 from accord.agents.check.rules.never_called import never_called
@@ -141,6 +142,7 @@ def lint(files: Files, contracts: Mapping[InFile, Source | str], beside: Iterabl
         except RecursionError:
             why = f"`{agent.name}` is nested too deeply"
             findings.append(diagnostic(not_analysed(why), agent.module, agent.declared.node))
+    findings += _patches(files, scripts)
     followed: set[tuple[object, str]] = {script.identity for mine in scripts.values() for script in mine}
     findings += known.findings
     findings += _of_contracts(known, declared, followed)
@@ -150,6 +152,18 @@ def lint(files: Files, contracts: Mapping[InFile, Source | str], beside: Iterabl
     left, ignored = apply_ignores(findings, files.checked)
     left.sort(key=lambda d: (order.get(d.source.name, len(order)), d.source.name, d.span.start, d.code))
     return Report(tuple(left), tuple(ignored), len(files.agents))
+
+
+def _patches(files: Files, scripts: Mapping[ast.ClassDef, Sequence[Script]]) -> Iterable[Diagnostic]:
+    """Where agents and their messages are changed after they were declared."""
+    classes = {declared.node for agent in files.agents for declared in (agent.declared, *agent.above)}
+    for agent in files.agents:
+        labels = {label for script in scripts[agent.declared.node] for label, _ in script.sent | script.received}
+        meanings = [files.program.look_up(label, agent.declared.scope) for label in labels]
+        classes |= {meaning.node for meaning in meanings if isinstance(meaning, Class)}
+    for module in files.checked:
+        for tree, why in patches_in(module, files.program, classes):
+            yield diagnostic(not_analysed(why), module, tree)
 
 
 def _of_contracts(
@@ -186,7 +200,10 @@ class _Judge:
             return found  # what it should follow is not known, and that was said
         effectful = effectful_methods(agent)
         for method in agent.methods.values():
-            found += [diagnostic(not_analysed(why), method.module, tree) for tree, why in escapes(method, effectful)]
+            found += [
+                diagnostic(not_analysed(why), method.module, tree)
+                for tree, why in escapes(method, effectful, self.program)
+            ]
         targets = Targets(agent, self.program, self.plays)
         studied = study(agent, self.scripts, self.program, targets, effectful)
         found += [
@@ -230,31 +247,37 @@ class _Judge:
         found: list[Diagnostic] = []
         unknown: list[str] = []
         for script in self.scripts:
-            records = script.compiled.records
             for label in sorted({label for label, _ in script.sent | script.received} - {CRASH}):
                 meaning = self.program.look_up(label, self.agent.declared.scope)
                 if isinstance(meaning, Class):
                     found += self.message_class(meaning, script, label)
-                elif label in records and records[label].fields and self.is_used(label, studied, meaning):
+                elif self.is_used(label, studied, meaning):
                     unknown.append(label)
-        for module, call, label in studied.walker.constructed.values():
-            meaning = self.program.resolve(call.func, self.agent.declared.scope)
-            message = read_message(meaning, self.program) if isinstance(meaning, Class) else None
-            for script in self.scripts:
-                if message is not None and label in {word for word, _ in script.sent}:
-                    wrong = wrongly_made(call, message, script.compiled.records.get(label), script.compiled.enums)
-                    found += [diagnostic(misstep, module, tree) for tree, misstep in wrong]
+        for module in dict.fromkeys(method.module for method in self.agent.methods.values()):
+            found += self.made_in(module)
         if unknown:
             misstep = unknown_classes(list(dict.fromkeys(unknown)))
             found.append(diagnostic(misstep, self.agent.module, self.agent.declared.node))
         return found
 
+    def made_in(self, module: Module) -> list[Diagnostic]:
+        """Messages that a file makes wrongly, wherever they are sent."""
+        found: list[Diagnostic] = []
+        for call in module.calls:
+            meaning = self.program.resolve(call.func, module.scope)
+            message = read_message(meaning, self.program) if isinstance(meaning, Class) else None
+            for script in self.scripts:
+                if message is not None and message.label in {word for word, _ in script.sent}:
+                    record = script.compiled.records.get(message.label)
+                    wrong = wrongly_made(call, message, record, script.compiled.enums)
+                    found += [diagnostic(misstep, module, tree) for tree, misstep in wrong]
+        return found
+
     def is_used(self, label: str, studied: Study, meaning: object) -> bool:
         """Whether a class that is not in the files is one of the agent's messages."""
-        made = {name for _, _, name in studied.walker.constructed.values()}
         handled = {name for handler in self.agent.handlers for name in handler.labels}
         is_bound = isinstance(meaning, Outside) and not meaning.name.startswith("builtins.")
-        return is_bound or label in made | handled
+        return is_bound or label in studied.walker.spoken | handled
 
     def message_class(self, declared: Class, script: Script, label: str) -> list[Diagnostic]:
         """In what a class differs from its record."""

@@ -20,7 +20,15 @@ _DATACLASSES = frozenset({"dataclasses.dataclass", "pydantic.dataclasses.datacla
 _BASES = frozenset({"msgspec.Struct", "pydantic.BaseModel"})
 _CRASH = frozenset({"accord.agents.Crash", "accord.agents.messages.Crash"})
 _NOT_FIELDS = frozenset({"typing.ClassVar", "dataclasses.InitVar", "dataclasses.KW_ONLY"})
-_RENAMING = frozenset({"rename", "tag", "tag_field", "array_like"})
+_RENAMING = frozenset({"array_like", "metaclass", "omit_defaults", "rename", "tag", "tag_field"})
+_QUIET_DECORATORS = _DATACLASSES | {"functools.total_ordering", "typing.final", "typing_extensions.final"}
+_HOOKS = frozenset({"__getattribute__", "__new__", "__setattr__", "model_dump"})
+_WRITING = frozenset({"computed_field", "field_serializer", "model_serializer", "serializer"})
+_QUIET_SETTINGS = frozenset(
+    {"arbitrary_types_allowed", "extra", "from_attributes", "frozen", "json_schema_extra", "populate_by_name"}
+    | {"protected_namespaces", "str_min_length", "str_strip_whitespace", "strict", "title", "validate_assignment"}
+    | {"validate_by_alias", "validate_by_name", "validate_default"}
+)
 
 
 @dataclass(frozen=True)
@@ -32,6 +40,10 @@ class MessageField:
     scope: Scope
     is_required: bool
     by_position: bool = True
+    default: ast.expr | None = None
+    """What it holds if nothing is given, where that is written down."""
+    is_left_out: bool = False
+    """Whether it is not written where the message is."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +53,8 @@ class MessageClass:
     declared: Class
     fields: tuple[MessageField, ...] = ()
     unread: str = ""
+    has_own_init: bool = False
+    """Whether it is made in a way of its own, so that its fields do not say what it takes."""
 
     @property
     def label(self) -> str:
@@ -100,6 +114,7 @@ def read_message(declared: Class, program: Program, depth: int = 0) -> MessageCl
     node = declared.node
     inherited: list[MessageField] = []
     unread = ""
+    has_own_init = "__init__" in declared.inside.names
     for base in node.bases:
         meaning = program.resolve(base.value if isinstance(base, ast.Subscript) else base, declared.scope)
         if isinstance(meaning, Class) and depth < 16:
@@ -108,12 +123,13 @@ def read_message(declared: Class, program: Program, depth: int = 0) -> MessageCl
                 kind = kind or "inherited"
                 inherited += above.fields
                 unread = unread or above.unread
+                has_own_init = has_own_init or above.has_own_init
         elif not isinstance(meaning, Outside) or meaning.name not in _BASES | {"typing.Generic", "builtins.object"}:
             unread = f"`{ast.unparse(base)}` is not in the files that are checked"
     if kind is None:
         return None
     if any(keyword.arg in _RENAMING for keyword in node.keywords):
-        unread = "its fields are renamed"
+        unread = "it is written in a way of its own"
     only_keywords = kind == "model" or _only_keywords(node)
     fields = {found.name: found for found in inherited}
     for statement in node.body:
@@ -122,8 +138,42 @@ def read_message(declared: Class, program: Program, depth: int = 0) -> MessageCl
             if read is not None:
                 fields[statement.target.id] = read
         elif isinstance(statement, ast.Assign) and _sets(statement, "model_config"):
-            unread = "its fields may be renamed by `model_config`"
-    return MessageClass(declared, tuple(fields.values()), unread)
+            unread = unread or _renamed_by(statement.value)
+    unread = unread or _written_otherwise(declared, fields, program)
+    return MessageClass(declared, tuple(fields.values()), unread, has_own_init)
+
+
+def _renamed_by(config: ast.expr) -> str:
+    """What `model_config` may change in the fields as they are written; empty if nothing."""
+    names: list[str | None] = []
+    if isinstance(config, ast.Call):
+        names = [keyword.arg for keyword in config.keywords]
+    elif isinstance(config, ast.Dict):
+        keys = [key.value if isinstance(key, ast.Constant) else None for key in config.keys]
+        names = [key if isinstance(key, str) else None for key in keys]
+    is_plain = isinstance(config, ast.Call | ast.Dict) and not getattr(config, "args", ())
+    return "" if is_plain and set(names) <= _QUIET_SETTINGS else "its fields may be renamed by `model_config`"
+
+
+def _written_otherwise(declared: Class, fields: dict[str, MessageField], program: Program) -> str:
+    """Why a message may hold or become something else than its fields say; empty if not."""
+    for decorator in declared.node.decorator_list:
+        called = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if _outside(called, declared.scope, program) not in _QUIET_DECORATORS:
+            return f"what `@{ast.unparse(decorator)[:40]}` makes of it cannot be seen"
+    for statement in declared.node.body:
+        if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if statement.name in _HOOKS or statement.name in fields:
+            return f"it has a `{statement.name}` of its own"
+        for decorator in statement.decorator_list:
+            called = decorator.func if isinstance(decorator, ast.Call) else decorator
+            if ast.unparse(called).rsplit(".", 1)[-1] in _WRITING:
+                return f"it is written in a way of its own, by `{statement.name}`"
+    for found in fields.values():
+        if found.is_left_out or "Serializer" in ast.unparse(found.annotation):
+            return f"`{found.name}` is written in a way of its own"
+    return ""
 
 
 def _kind(declared: Class, program: Program) -> Literal["dataclass", "struct", "model", "inherited"] | None:
@@ -151,15 +201,28 @@ def _field(statement: ast.AnnAssign, scope: Scope, program: Program, *, by_posit
     if _outside(bare, scope, program) in _NOT_FIELDS:
         return None
     name, value = statement.target.id, statement.value
-    is_required = value is None
+    is_required, default, is_left_out = value is None, value, False
     if isinstance(value, ast.Call):  # field(default=…), Field(alias=…)
         given = {keyword.arg: keyword.value for keyword in value.keywords}
         if _outside(value.func, scope, program).rsplit(".", 1)[-1] in {"field", "Field"}:
             is_required = not {"default", "default_factory"} & set(given) and not value.args
+            default = _default(value, given)
+            is_left_out = "exclude" in given
         alias = given.get("alias") or given.get("serialization_alias") or given.get("name")
         if isinstance(alias, ast.Constant) and isinstance(alias.value, str):
             name = alias.value
-    return MessageField(name, annotation, scope, is_required, by_position)
+    is_left_out = is_left_out or (value is not None and ast.unparse(value).endswith("UNSET"))
+    return MessageField(name, annotation, scope, is_required, by_position, default, is_left_out)
+
+
+def _default(call: ast.Call, given: dict[str | None, ast.expr]) -> ast.expr | None:
+    """What `field(…)` gives where nothing is given."""
+    factory = given.get("default_factory")
+    if isinstance(factory, ast.Lambda):
+        return factory.body
+    if isinstance(factory, ast.Name) and factory.id in {"list", "dict"}:
+        return ast.List([]) if factory.id == "list" else ast.Dict([], [])
+    return given.get("default") or (call.args[0] if call.args else None)
 
 
 def _outside(expression: ast.expr, scope: Scope, program: Program) -> str:

@@ -35,6 +35,22 @@ class Module:
         return Scope(self, self.tree.body)
 
     @cached_property
+    def calls(self) -> list[ast.Call]:
+        """Every call of something that has a name."""
+        return [
+            node
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute)
+        ]
+
+    @cached_property
+    def rebound(self) -> frozenset[str]:
+        """The names that functions bind at the top level, by `global`."""
+        if "global" not in self.source.text:
+            return frozenset()
+        return frozenset(n for node in ast.walk(self.tree) if isinstance(node, ast.Global) for n in node.names)
+
+    @cached_property
     def _is_ascii(self) -> bool:
         return self.source.text.isascii()
 
@@ -121,6 +137,8 @@ class Scope:
     module: Module
     body: list[ast.stmt]
     parent: Scope | None = None
+    arguments: ast.arguments | None = None
+    """Those of the function whose body it is: what they hold, the caller decides."""
     stars: list[Import] = field(default_factory=list)
 
     @cached_property
@@ -129,6 +147,12 @@ class Scope:
         found: dict[str, list[Binding]] = {}
         for statement in self.body:
             self._collect(statement, found)
+        for argument in ast.walk(self.arguments) if self.arguments is not None else ():
+            if isinstance(argument, ast.arg):
+                found.setdefault(argument.arg, []).append(Opaque(f"`{argument.arg}` is an argument"))
+        if self.parent is None:
+            for name in self.module.rebound & found.keys():
+                found[name].append(Opaque(f"`{name}` is bound by a function too"))
         return {
             name: bound[0] if len(bound) == 1 else Opaque(f"`{name}` is bound in several places")
             for name, bound in found.items()

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import ast
 
-__all__ = ["own_call"]
+__all__ = ["is_super", "own_call"]
+
+
+def is_super(expression: ast.AST | None) -> bool:
+    """Whether it is `super()`."""
+    is_called = isinstance(expression, ast.Call) and isinstance(expression.func, ast.Name)
+    return is_called and expression.func.id == "super" and not expression.args and not expression.keywords  # type: ignore[union-attr] # a call
 
 
 def own_call(expression: ast.AST, self_name: str | None) -> str | None:
@@ -14,5 +20,4 @@ def own_call(expression: ast.AST, self_name: str | None) -> str | None:
     base = expression.func.value
     if isinstance(base, ast.Name) and base.id == self_name is not None:
         return expression.func.attr
-    is_super = isinstance(base, ast.Call) and isinstance(base.func, ast.Name) and base.func.id == "super"
-    return expression.func.attr if is_super else None
+    return expression.func.attr if is_super(base) else None

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     import ast
 
-    from accord.agents.check.declarations import Method
+    from accord.agents.check.exceptions import Raised
+    from accord.agents.check.graph import Node
+    from accord.agents.check.methods import Method
     from accord.agents.check.missteps import Misstep
     from accord.agents.check.modules import Module
     from accord.agents.check.worlds import World
 
-__all__ = ["Exit", "Finding", "Step", "Summary", "Trap"]
+__all__ = ["Exit", "Finding", "Place", "Step", "Summary", "Trap"]
 
 
 class Step(NamedTuple):
@@ -24,11 +26,18 @@ class Step(NamedTuple):
     text: str
 
 
+class Place(NamedTuple):
+    """A node in a world."""
+
+    node: Node
+    world: World
+
+
 class Exit(NamedTuple):
     """A way out of a method: how, in which world, and where."""
 
     kind: str
-    raised: str
+    raised: Raised | None
     world: World
     tree: ast.AST | None
 

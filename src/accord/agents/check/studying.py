@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from accord.agents.check.contracts import Script
-    from accord.agents.check.declarations import AgentClass, Handler, Method
+    from accord.agents.check.declarations import AgentClass, Handler
+    from accord.agents.check.methods import Method
     from accord.agents.check.names import Program
     from accord.agents.check.paths import Exit
     from accord.agents.check.targets import Targets
@@ -114,6 +115,6 @@ def _let_go(found: Study, method: Method, exit_: Exit, path: tuple[Step, ...], r
             continue
         if exit_.kind == "raise" and script.crash_is_handled(conversation.state):
             continue
-        raised = exit_.raised if exit_.kind == "raise" else None
+        raised = exit_.raised.shown if exit_.raised is not None else None
         misstep = not_sent(script, conversation.state, method.name, raised)
         found.walker.report(misstep, method.module, exit_.tree or method.node, path)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections import deque
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from accord.agents.check import conversing
-from accord.agents.check.exceptions import PARTNER_CRASHED, names_in
+from accord.agents.check.exceptions import PARTNER_CRASHED
 from accord.agents.check.graph import (
     Bind,
     Case,
+    Except,
     Help,
     Leave,
     Pass,
@@ -24,23 +25,17 @@ from accord.agents.check.graph import (
 )
 from accord.agents.check.knowing import Knowledge
 from accord.agents.check.messages import labels_in
-from accord.agents.check.paths import Exit, Step, Trap
+from accord.agents.check.paths import Exit, Place, Step
+from accord.agents.check.trapping import find_trap
 from accord.agents.check.worlds import GONE, RESULT, Known, World
 
 if TYPE_CHECKING:
-    from accord.agents.check.declarations import Method
     from accord.agents.check.graph import Node, Operation
+    from accord.agents.check.methods import Method
     from accord.agents.check.paths import Summary
     from accord.agents.check.walking import Walker
 
-__all__ = ["Place", "Visit"]
-
-
-class Place(NamedTuple):
-    """A node in a world."""
-
-    node: Node
-    world: World
+__all__ = ["Visit"]
 
 
 class Visit:
@@ -51,8 +46,7 @@ class Visit:
         self.method = method
         self.prefix = prefix
         self.summary = summary
-        labels = frozenset(label for script in walker.scripts for label, _ in script.sent | script.received)
-        self.knowledge = Knowledge(method, walker.agent, walker.program, labels, walker.effectful)
+        self.knowledge = Knowledge(method, walker.agent, walker.program, walker.kinds, walker.effectful)
         self.before: dict[Place, tuple[Place, tuple[Step, ...]] | None] = {}
         self.after: dict[Place, list[Place]] = {}
         self.speaks: dict[Place, set[tuple[int, str]]] = {}
@@ -72,7 +66,9 @@ class Visit:
             self.after[place] = []
             operation = place.node.operation
             getattr(self, f"at_{type(operation).__name__}")(operation, place)
-        self.find_traps()
+        trap = find_trap(self.method, self.after, self.ends, self.speaks, self.path)
+        if trap is not None:
+            walker.traps.append(trap)
 
     def path(self, place: Place) -> tuple[Step, ...]:
         """How a place was come to first."""
@@ -99,12 +95,17 @@ class Visit:
         """What if it raises an exception before it has done anything?"""
         is_speaking = isinstance(place.node.operation, Send | Receive)
         for target in place.node.throws.targets(None):
-            names = _only_for(target)
-            if names == (PARTNER_CRASHED,):
-                if is_speaking:
-                    self.partner_crashes(place, target)
-                continue
-            self.go(place, target, place.world, self.note(place.node.tree, "raises an exception"))
+            names = _taken_by(target)
+            if PARTNER_CRASHED in names and is_speaking:
+                self.partner_crashes(place, target)
+            if names != (PARTNER_CRASHED,):
+                self.go(place, target, place.world, self.note(place.node.tree, "raises an exception"))
+
+    def run_out_of_time(self, place: Place, world: World) -> None:
+        """What if time is up when it has been done, and before it was told so?"""
+        for target in place.node.throws.targets(None):
+            if _taken_by(target) != (PARTNER_CRASHED,):
+                self.go(place, target, world, self.note(place.node.tree, "is done when time is up"))
 
     def partner_crashes(self, place: Place, target: Node) -> None:
         """A conversation is over because a partner has crashed: any of them."""
@@ -127,6 +128,10 @@ class Visit:
         """All that is behind."""
         for node in place.node.next:
             self.go(place, node, place.world, self.note(place.node.tree, operation.note))
+
+    def at_Except(self, operation: Except, place: Place) -> None:  # noqa: N802
+        """What is done about an exception."""
+        self.go(place, place.node.next[0], place.world, self.note(place.node.tree, operation.note))
 
     def at_Risk(self, operation: Risk, place: Place) -> None:  # noqa: N802, ARG002
         """It goes well, or it raises."""
@@ -226,9 +231,12 @@ class Visit:
             told = self.note(operation.call, f"calls `{operation.method.name}`") + steps[length:]
             if exit_.kind == "return":
                 self.go(place, place.node.next[0], world, told)
+                if operation.is_timed:
+                    self.run_out_of_time(place, world)
                 continue
-            for target in place.node.throws.targets(exit_.raised or None):
-                if _only_for(target) != (PARTNER_CRASHED,) or exit_.raised == PARTNER_CRASHED:
+            is_crash = exit_.raised is not None and PARTNER_CRASHED in exit_.raised.kinds
+            for target in place.node.throws.targets(exit_.raised):
+                if _taken_by(target) != (PARTNER_CRASHED,) or is_crash:
                     self.go(place, target, world, told)
 
     def entering(self, operation: Help, world: World) -> World:
@@ -253,9 +261,7 @@ class Visit:
             self.ends.add(place)
             return
         label = str(known.value)
-        if isinstance(operation.message, ast.Call):
-            key = (self.method.module.source.name, self.method.module.span(operation.message).start)
-            self.walker.constructed.setdefault(key, (self.method.module, operation.message, label))
+        self.walker.spoken.add(label)
         protocol = self.protocol(operation.protocol, operation.call, place)
         if protocol == "":
             return
@@ -313,37 +319,13 @@ class Visit:
                 self.go(place, place.node.next[0], world, self.note(tree, text))
             else:
                 self.go(place, place.node.next[0], world)
+                if isinstance(operation, Send) and operation.is_timed:
+                    self.run_out_of_time(place, world)
         if outcome.partner is not None:
             partners.add(outcome.partner)
         self.raise_from(place)
 
-    # -- loops without a way out ---------------------------------------------------------------------------------------
 
-    def find_traps(self) -> None:
-        """The places from which no end can be reached, unless something fails."""
-        ends = [p for p in self.ends if not (isinstance(p.node.operation, Leave) and p.node.operation.kind == "fail")]
-        back: dict[Place, list[Place]] = {}
-        for place, nexts in self.after.items():
-            for target in nexts:
-                back.setdefault(target, []).append(place)
-        free = set(ends)
-        while ends:
-            for place in back.get(ends.pop(), ()):
-                if place not in free:
-                    free.add(place)
-                    ends.append(place)
-        trapped = [p for p in self.after if p not in free and p.node.operation != Leave("fail")]
-        loops = [p for p in trapped if isinstance(p.node.operation, Pass) and p.node.operation.loop]
-        if not loops:
-            return
-        loop = min(loops, key=lambda p: p.node.tree.lineno if isinstance(p.node.tree, ast.stmt) else 0)
-        partners = frozenset(partner for p in trapped for partner in self.speaks.get(p, ()))
-        worlds = frozenset(p.world.forget() for p in loops)
-        self.walker.traps.append(
-            Trap(self.method, loop.node.tree or self.method.node, worlds, partners, self.path(loop))
-        )
-
-
-def _only_for(node: Node) -> tuple[str, ...] | None:
-    """What an `except` takes, if the node is the beginning of one."""
-    return names_in(node.tree.type) if isinstance(node.tree, ast.ExceptHandler) else None
+def _taken_by(node: Node) -> tuple[str, ...]:
+    """The exceptions that are named by the `except` that a node begins, if it begins one."""
+    return node.operation.names or () if isinstance(node.operation, Except) else ()

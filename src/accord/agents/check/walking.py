@@ -9,12 +9,15 @@ back. Since worlds are finite, that ends.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from accord.agents.check.building import TooLargeError, build
-from accord.agents.check.paths import Finding, Summary
+from accord.agents.check.building import build
+from accord.agents.check.kinds import MessageKinds
+from accord.agents.check.paths import Finding, Place, Summary
+from accord.agents.check.placing import TooLargeError
 from accord.agents.check.rules.not_analysed import not_analysed
-from accord.agents.check.visiting import Place, Visit
+from accord.agents.check.visiting import Visit
 
 if TYPE_CHECKING:
     import ast
@@ -22,7 +25,8 @@ if TYPE_CHECKING:
 
     from accord.agents.check.building import Graph
     from accord.agents.check.contracts import Script
-    from accord.agents.check.declarations import AgentClass, Method
+    from accord.agents.check.declarations import AgentClass
+    from accord.agents.check.methods import Method
     from accord.agents.check.missteps import Misstep
     from accord.agents.check.modules import Module
     from accord.agents.check.names import Program
@@ -51,13 +55,19 @@ class Walker:
     dropped: bool = False
     """Whether some path was given up, so that what lies behind it was not seen."""
     reached: set[str] = field(default_factory=set)
-    constructed: dict[tuple[str, int], tuple[Module, ast.Call, str]] = field(default_factory=dict)
-    """Messages that are made where they are sent: file and place, call, label."""
+    spoken: set[str] = field(default_factory=set)
+    """The labels of the messages that are sent."""
     _graphs: dict[Method, Graph | None] = field(default_factory=dict)
     _summaries: dict[tuple[Method, World, bool], Summary] = field(default_factory=dict)
     _places: int = 0
     _circular: bool = False
     _grew: bool = False
+
+    @cached_property
+    def kinds(self) -> MessageKinds:
+        """The messages of its protocols."""
+        labels = frozenset(label for script in self.scripts for label, _ in script.sent | script.received)
+        return MessageKinds(labels, self.agent.declared.scope, self.program)
 
     def walk(
         self, method: Method, world: World, *, handles: bool, prefix: tuple[Step, ...]
@@ -91,7 +101,7 @@ class Walker:
     def _graph(self, method: Method) -> Graph | None:
         if method not in self._graphs:
             try:
-                self._graphs[method] = build(method, self.effectful, self.agent)
+                self._graphs[method] = build(method, self.effectful, self.agent, self.program)
             except (TooLargeError, RecursionError):
                 self._graphs[method] = None
         return self._graphs[method]

@@ -14,6 +14,7 @@ from collections import Counter, deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accord.agents.runtime.letters import Begun
+from accord.errors import StoreError
 from accord.language.global_tree import CRASH
 from accord.language.labels import print_word
 from accord.ledger.attempts import Given, describe
@@ -69,6 +70,8 @@ class Conversation:
         self.begun: Begun | None = None
         """What the transport knows of it, if it has begun."""
         self.over = False
+        self.torn = False
+        """Whether a message may be missing in it: then it is over, and whoever works on it has crashed."""
         self.crashed: set[str] = set()
         """The partners that have crashed; the role notices it where the protocol says so."""
         self.lost: str | None = None
@@ -152,6 +155,18 @@ class Conversation:
         if isinstance(verdict, Ok):
             self.state = self.following.after(self.state, symbol)
         return verdict
+
+    def tear(self) -> None:
+        """Sending was interrupted, and nobody knows whether the message is there."""
+        self.over = self.torn = True
+
+    def check_whole(self) -> None:
+        """`StoreError` if a message may be missing in it."""
+        if self.torn:
+            raise StoreError(
+                f"sending in conversation {self.id} was interrupted, and nobody knows whether the message is there: "
+                "it cannot go on"
+            )
 
     @property
     def waiting(self) -> list[str]:

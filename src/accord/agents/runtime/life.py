@@ -21,7 +21,7 @@ from accord.agents.runtime.partings import finish, leave, lose
 from accord.agents.runtime.sorting import sort_letter
 from accord.agents.runtime.strand import Strand
 from accord.agents.runtime.telling import tell
-from accord.errors import StoreError, UsageError, ViolationError
+from accord.errors import UsageError, ViolationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
@@ -182,8 +182,8 @@ class Life:
         for conversation in strand.conversations:
             if not conversation.over:
                 await self._let_go(strand, conversation, bereaved)
-            elif self.conversations.get((conversation.id, conversation.following.part)) is conversation:
-                raise StoreError(f"a message of conversation {conversation.id} may not have been sent: it cannot go on")
+            else:
+                conversation.check_whole()
 
     async def _let_go(self, strand: Strand, conversation: Conversation, bereaved: bool) -> None:
         """A strand has ended: what does that mean for a conversation of it?"""
@@ -256,17 +256,39 @@ class Life:
             await self.hub.transport.post(conversation.cast[letter.receiver], letter, pause)
         except BaseException:
             # Nobody knows whether it is there. The monitor says that it was sent, so the conversation cannot go on.
-            conversation.over = True
+            conversation.tear()
             raise
+
+    async def unbroken(self, work: Callable[[], Coroutine[object, object, None]]) -> None:
+        """Do what follows from a message that the monitor has seen already.
+
+        A time limit that runs out in the middle comes too late: the message is there. So it is done again, which does
+        no harm, and the verb goes on as if the limit had not run out; only the end of this life ends it.
+        """
+        while True:
+            try:
+                await work()
+            except asyncio.CancelledError:
+                if self._stopping:
+                    raise
+            else:
+                return
+
+    async def own_up(self, conversation: Conversation, handled: Sequence[str], *, begins: bool) -> None:
+        """Let the transport know of a conversation, if it begins here, and of the letters in it that are handled."""
+        if begins:
+            await self.begin(conversation)
+        await self.settle(handled)
 
     async def begin(self, conversation: Conversation) -> None:
         """Others know of it from now on, or something else of it."""
         begun = conversation.as_begun
         if conversation.begun != begun:
-            conversation.begun = begun
             await self.hub.transport.begin(self.name, begun)
-        notices, conversation.notices = conversation.notices, []
+            conversation.begun = begun
+        notices = list(conversation.notices)
         await self.settle(notices)
+        del conversation.notices[: len(notices)]
 
     async def settle(self, numbers: Sequence[str]) -> None:
         """These letters are handled; what they have changed is kept before."""

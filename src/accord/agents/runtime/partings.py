@@ -21,7 +21,7 @@ __all__ = ["bereaved", "finish", "leave", "lose"]
 async def finish(life: Life, conversation: Conversation) -> None:
     """Nothing more can happen in it."""
     conversation.session.close()
-    await _end(life, conversation, broken=False)
+    await life.unbroken(lambda: _end(life, conversation, broken=False))
 
 
 async def leave(life: Life, conversation: Conversation, why: str) -> None:

@@ -57,6 +57,8 @@ async def find_place(
         conversation = await strand.life.open(following, role, addressee, cast)
         strand.own(conversation)
         return conversation, role
+    for conversation in strand.of(protocol):
+        conversation.check_whole()
     raise _misplaced(strand, label, payload, addressee, mine, roles)
 
 
@@ -93,6 +95,8 @@ async def check_hope(strand: Strand, mine: list[Conversation], wanted: dict[str,
         if concerned and (conversation.lost if conversation.over else conversation.vain) is not None:
             strand.conversations.remove(conversation)  # it is told once
             raise await bereaved(strand.life, conversation)
+    for conversation in mine:
+        conversation.check_whole()
     labels = " or ".join(f"`{label}`" for label in wanted)
     if not alive:
         of = "" if protocol is None else f" of `{protocol}`"

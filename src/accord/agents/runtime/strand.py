@@ -177,9 +177,8 @@ class Strand:
             await leave(self.life, conversation, f"`{arrival.sender}` has sent what is not allowed")
             raise violation(conversation.following, verdict, arrival.sender)
         self.last = (conversation, arrival.sender)
-        if not is_first or conversation.following.crash_is_handled:
-            await self.life.begin(conversation)
-        await self.life.settle(handled)
+        begins = not is_first or conversation.following.crash_is_handled
+        await self.life.unbroken(lambda: self.life.own_up(conversation, handled, begins=begins))
         return Crash(arrival.sender) if delivery is None else make_message(message_class, delivery.letter.payload)
 
     async def _tidy(self) -> None:
@@ -190,7 +189,7 @@ class Strand:
         for conversation in list(self.conversations):
             if not conversation.over and conversation.finished and conversation.begun is not None:
                 await finish(self.life, conversation)
-            if conversation.over and conversation.lost is None:
+            if conversation.over and conversation.lost is None and not conversation.torn:
                 self.conversations.remove(conversation)
 
     async def _handled(self, conversation: Conversation) -> None:
@@ -203,6 +202,7 @@ class Strand:
         life, following = self.life, conversation.following
         if conversation.over and conversation.lost is not None:
             raise await bereaved(life, conversation)
+        conversation.check_whole()
         async with conversation.sending:
             wrong = following.payload_problem(label, payload)
             if conversation.over:
@@ -227,10 +227,10 @@ class Strand:
             )
             conversation.sent[role] += 1
             handled, conversation.unsettled = conversation.unsettled, []
-            await life.begin(conversation)
-            await life.save()
+            await life.unbroken(lambda: life.own_up(conversation, (), begins=True))
+            await life.unbroken(life.save)
             await life.post(conversation, letter, Pause(self.presence))
-            await life.settle(handled)
+            await life.unbroken(lambda: life.settle(handled))
             if conversation.finished:
                 # Its part is done, whatever becomes of the handler: if it crashes now, nobody else is concerned.
                 await finish(life, conversation)

@@ -17,6 +17,13 @@ __all__ = ["read_clauses", "read_gate", "read_guards", "read_path"]
 
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?\Z")
 _A_CLAUSE_IS = "a clause is `field as register`, `field into set`, or a comparison such as `field <= 3`"
+_NO_ARITHMETIC = "the right side is a literal or a register; nothing is computed"
+_HELP_BEHIND_A_CLAUSE = {
+    "and": "a comma means *and*",
+    "or": "write a branch for each, or `field in [a, b]`",
+    "+": _NO_ARITHMETIC,
+    "-": _NO_ARITHMETIC,
+}
 _WORDS = {"true": True, "false": False, "null": None}
 
 # Lists in literals are nested no deeper than this; nobody writes more by hand.
@@ -72,7 +79,8 @@ def read_gate(cursor: Cursor) -> bool | None:
     if who.kind == "word" and who.value == "human":
         cursor.at += 1
         return True
-    cursor.report("E013", f"expected `human` after `by`; found {cursor.shown(who)}", who.span)
+    help_ = "which person is meant is said by the label, such as `?NurseApproval by human`; your program sees to it"
+    cursor.report("E013", f"expected `human` after `by`; found {cursor.shown(who)}", who.span, help_=help_)
     return None
 
 
@@ -109,8 +117,10 @@ def _sign(cursor: Cursor, sign: str) -> bool:
 
 
 def _expect(cursor: Cursor, sign: str, wanted: str) -> None:
+    token = cursor.token
     if not _sign(cursor, sign):
-        raise _fail(cursor, f"expected {wanted}; found {cursor.shown(cursor.token)}", cursor.token)
+        help_ = _HELP_BEHIND_A_CLAUSE.get(token.value, "") if token.kind in {"word", "sign"} else ""
+        raise _fail(cursor, f"expected {wanted}; found {cursor.shown(token)}", token, help_)
 
 
 def _fail(cursor: Cursor, message: str, token: Token, help_: str = "") -> _Unreadable:

@@ -71,6 +71,7 @@ _HELP_FOR_STRAY = {
     "|": "an interleaving stands in parentheses: `(!a | !b)`",
     ",": "the branches of a choice stand in braces: `{!a, !b}`",
     ";": "steps of a local protocol are separated by `.`",
+    "-": "steps of a local protocol are separated by `.`; `A -> B: Message` stands in `protocol Name { … }`",
 }
 _A_STEP_IS = "a step is `!label`, `?label`, a choice `{…}`, a group `(…)`, `rec X.`, `end` or a recursion variable"
 _BEHIND_ELSE = "write `else end`, `else !label`, a recursion variable, a choice, or several steps in parentheses"

@@ -68,7 +68,9 @@ def read_rule(cursor: Cursor) -> Rule | None:
         body = _RuleParser(cursor).body()
         closing = cursor.token
         if closing.kind != "sign" or closing.value != "}":
-            cursor.report("E013", f"expected `}}` at the end of the rule; found {cursor.shown(closing)}", closing.span)
+            message = f"expected `}}` at the end of the rule; found {cursor.shown(closing)}"
+            help_ = "conditions are joined by `and` or `or`; another sentence is another rule"
+            cursor.report("E013", message, closing.span, help_=help_)
             return None
         cursor.at += 1
         if not cursor.at_boundary():

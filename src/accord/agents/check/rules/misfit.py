@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from accord.agents.check.fitting import python_type
+from accord.agents.check.literals import cannot_be
 from accord.agents.check.missteps import Misstep, listed
 
 if TYPE_CHECKING:
@@ -13,11 +14,9 @@ if TYPE_CHECKING:
 
     from accord.agents.check.fitting import Misfit
     from accord.agents.check.messages import MessageClass
-    from accord.language.global_tree import Enumeration, FieldType, Record
+    from accord.language.global_tree import Enumeration, Record
 
 __all__ = ["class_misfit", "wrongly_made"]
-
-_KINDS: dict[str, tuple[type, ...]] = {"String": (str,), "Int": (int,), "Float": (int, float), "Bool": (bool,)}
 
 
 def class_misfit(misfit: Misfit) -> Misstep:
@@ -29,7 +28,7 @@ def wrongly_made(
     call: ast.Call, message: MessageClass, record: Record | None, enums: Mapping[str, Enumeration]
 ) -> Iterator[tuple[ast.AST, Misstep]]:
     """What is wrong with `Message(…)` as it is written."""
-    if message.unread or any(isinstance(arg, ast.Starred) for arg in call.args):
+    if message.unread or message.has_own_init or any(isinstance(arg, ast.Starred) for arg in call.args):
         return
     if any(keyword.arg is None for keyword in call.keywords):
         return
@@ -51,19 +50,7 @@ def wrongly_made(
         yield call, Misstep("E084", what, "every field without a default is given", "field missing")
     types = {} if record is None else {field.name: field.type for field in record.fields}
     for name, value in given.items():
-        if name in types and isinstance(value, ast.Constant) and not _is_of(value.value, types[name], enums):
+        if name in types and cannot_be(value, types[name], enums):
             wanted = python_type(types[name])
             what = f"`{name}` of `{message.label}` is `{wanted}`, got `{ast.unparse(value)[:40]}`"
             yield value, Misstep("E084", what, f"give it a value of type `{wanted}`", "wrong type")
-
-
-def _is_of(value: object, type_: FieldType, enums: Mapping[str, Enumeration]) -> bool:
-    """Whether a constant can stand in a field."""
-    if type_.name == "Option":
-        return value is None or _is_of(value, type_.arguments[0], enums)
-    if type_.name in enums:
-        return value in enums[type_.name].members
-    kind = _KINDS.get(type_.name)
-    if kind is None:
-        return type_.name == "Any"
-    return isinstance(value, kind) and (isinstance(value, bool) == (bool in kind))

@@ -21,5 +21,5 @@ def uncalled(method: str) -> Misstep:
 def unknown_classes(labels: list[str]) -> Misstep:
     """Message classes of which only the names are known."""
     which = listed(labels, "and")
-    why = f"the fields of {which}: {'its class is' if len(labels) == 1 else 'their classes are'} not in the files"
+    why = f"{which}: {'its class is' if len(labels) == 1 else 'their classes are'} not in the files that are checked"
     return Misstep("W088", f"not analysed: {why}", "check the files that declare them together with this one")
