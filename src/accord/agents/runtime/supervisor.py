@@ -22,9 +22,10 @@ from accord.agents.failures import GaveUpError
 from accord.agents.persistence import persistent_fields
 from accord.agents.references import AgentRef
 from accord.agents.runtime.activity import Activity
-from accord.agents.runtime.estates import settle_estate, will_of
+from accord.agents.runtime.estates import will_of
 from accord.agents.runtime.hub import Hub
 from accord.agents.runtime.in_process import InProcess
+from accord.agents.runtime.keeping import Keeper
 from accord.agents.runtime.life import Life
 from accord.agents.runtime.memory import Memory
 from accord.agents.runtime.strategies import check_strategy, recent, to_restart
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
     from accord.agents.declaring import Declaration
     from accord.agents.runtime.activity import Schedule
-    from accord.agents.runtime.estates import Estate, Left, Will
+    from accord.agents.runtime.estates import Left, Will
     from accord.agents.runtime.strategies import Strategy
     from accord.agents.runtime.transport import Transport
     from accord.ledger import Ledger
@@ -110,8 +111,7 @@ class Supervisor:
         self._crashes: tuple[float, ...] = ()
         self._reports: asyncio.Queue[tuple[_Child, Life | None, BaseException]] = asyncio.Queue()
         self._watching: asyncio.Task[None] | None = None
-        self._keeping: asyncio.Task[None] | None = None
-        self._estates: set[asyncio.Task[None]] = set()
+        self._keeper = Keeper(self._hub, lambda error: self._give_up(f"nobody knows who lives ({why(error)})", error))
         self._body: asyncio.Task[Any] | None = None
         self._failure: GaveUpError | None = None
 
@@ -175,7 +175,7 @@ class Supervisor:
         self._body = asyncio.current_task()
         self._activity.begin()
         try:
-            self._keeping = asyncio.get_running_loop().create_task(self._keep())
+            self._keeper.start()
             # All mailboxes are there before the first agent starts: it may send at once.
             left = {child.name: await self._open(child) for child in self._children.values()}
             for child in self._children.values():
@@ -224,11 +224,7 @@ class Supervisor:
                     await life.say_farewell(but=self._children)
         finally:
             await self._stop(list(self._children.values()))
-            last = {task for task in (self._keeping, *self._estates) if task is not None}
-            for task in last:
-                task.cancel()
-            if last:
-                await asyncio.wait(last)
+            await self._keeper.stop()
 
     # -- crashes -------------------------------------------------------------------------------------------------------
 
@@ -273,28 +269,6 @@ class Supervisor:
             self._failure.__cause__ = error
             if self._body is not None:
                 self._body.cancel()
-
-    # -- the dead ------------------------------------------------------------------------------------------------------
-
-    async def _keep(self) -> None:
-        """Let others know that this process lives, and see to the estates of those that do not."""
-        while True:
-            try:
-                estate = await self._transport.inherit()
-            except Exception as error:  # noqa: BLE001 - nobody would know any more that this process lives
-                self._give_up(f"it cannot be known who lives ({why(error)})", error)
-                return
-            task = asyncio.get_running_loop().create_task(self._settle(estate))
-            self._estates.add(task)
-            task.add_done_callback(self._estates.discard)
-
-    async def _settle(self, estate: Estate) -> None:
-        # Whatever hinders us: what is left of the estate is inherited again, by whoever is there.
-        with suppress(StoreError):
-            try:
-                await settle_estate(self._hub, estate)
-            finally:
-                await self._transport.close(estate.name)
 
     # -- lives ---------------------------------------------------------------------------------------------------------
 
