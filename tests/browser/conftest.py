@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import threading
@@ -14,6 +15,7 @@ from playwright.sync_api import expect, sync_playwright
 from accord import SQLiteStore
 from accord.studio.bounds import DEFAULT_BOUNDS
 from accord.studio.files import Files
+from accord.studio.ledgers import Ledgers
 from accord.studio.opened import Studio
 from accord.studio.serving import listen, server_of
 from accord.studio.workers import Workers
@@ -52,7 +54,9 @@ def served(tmp_path_factory):
     (folder / "large.accord").write_text("protocol Large = " + ".".join(f"!s{n}" for n in range(1000)) + ".end\n")
     paths = tuple(sorted(folder.glob("*.accord")))
     with SQLiteStore(folder / "sessions.db", fsync="never") as store:
-        studio = Studio(Files(paths, DEFAULT_BOUNDS.limits, writable=True), store)
+        found = sorted((ROOT / "examples" / "payment").glob("*.ledger"))
+        ledgers = Ledgers(tuple(Path(os.path.relpath(path)) for path in found))
+        studio = Studio(Files(paths, DEFAULT_BOUNDS.limits, writable=True), store, ledgers)
         server = Served(studio, folder)
         yield server
         server.close()

@@ -7,8 +7,6 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import serious
-
 
 def open_template(page, served, name, part="step"):
     page.goto(f"{served.base}/#{part}&template={name}")
@@ -227,26 +225,6 @@ def test_keyboard_alone(page, served):
     tab_to(".log button", "undo")
     page.keyboard.press("Enter")
     expect(page.locator("ol.turns > li")).to_have_count(2)
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_nothing_serious_is_inaccessible(page, served, axe, theme):
-    page.get_by_label("Theme").select_option(theme)
-    open_template(page, served, "payment")
-    page.locator("summary", has_text="Replay a trace").click()
-    page.get_by_role("button", name="the bad run").click()
-    page.locator("ol.turns > li.violation").wait_for()
-    act(page, "!pay(amount <= price, currency == unit)")
-    page.locator("form.asking").wait_for()
-    assert serious(page, axe) == []
-
-
-@pytest.mark.parametrize("width", [360, 800, 2200])
-def test_every_width_fits(page, served, width):
-    page.set_viewport_size({"width": width, "height": 800})
-    open_template(page, served, "refund")
-    page.locator(".canvas canvas").first.wait_for()
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_without_the_token_nothing_is_shown(chromium, served):

@@ -31,7 +31,7 @@ from accord.studio.bounds import DEFAULT_BOUNDS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.spec.cases import Event
+    from tests.spec.cases import Event, TraceCase
 
     from accord import Limits, Verdict
     from accord.language.tree import Declaration, Document
@@ -413,11 +413,24 @@ class StudioEngine(Engine):
         clause = turn["clause"] if turn["clause"].startswith("rule ") else "protocol"
         return Answer("violation", tuple(turn["expected"]), clause)
 
+    @classmethod
+    def replay(cls, subject: Subject, case: TraceCase) -> list[tuple[str, tuple[str, ...]]]:
+        """What it says to each line, all of them sent at once."""
+        lines = [
+            _line(line.event, line.at)
+            if line.event is not None
+            else {"close": True, **({} if line.at is None else {"at": line.at})}
+            if line.what == "end"
+            else {"tick": line.at}
+            for line in case.lines
+        ]
+        bounds = replace(DEFAULT_BOUNDS, limits=subject.limits, shown_turns=len(lines))
+        session = {"text": subject.text, "protocol": case.protocol, "mode": case.mode, "at": case.start}
+        turns = Asker(bounds).ask("walk", **session, events=[json.dumps(line) for line in lines])["turns"]
+        return [(turn["verdict"], tuple(turn.get("expected", ()))) for turn in turns]
+
     def event(self, event: Event, at: float | None = None) -> Answer:
-        sent = event.direction == "!"
-        line: dict[str, object] = {"send" if sent else "receive": event.label}
-        about = {"to" if sent else "sender": event.partner, "payload": event.payload, "by": event.by}
-        return self._tell({**line, **{name: value for name, value in about.items() if value is not None}}, at)
+        return self._tell(_line(event, None), at)
 
     def tick(self, at: float) -> Answer:
         return self._tell({"tick": at}, None)
@@ -433,6 +446,14 @@ class StudioEngine(Engine):
 
     def allowed(self) -> tuple[str, ...]:
         return tuple(self.now["allowed"])
+
+
+def _line(event: Event, at: float | None) -> dict[str, object]:
+    """An event as a line of `accord replay`."""
+    sent = event.direction == "!"
+    about = {"to" if sent else "sender": event.partner, "payload": event.payload, "by": event.by, "at": at}
+    said = {name: value for name, value in about.items() if value is not None}
+    return {"send" if sent else "receive": event.label, **said}
 
 
 @cache

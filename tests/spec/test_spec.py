@@ -17,7 +17,7 @@ from tests.spec.cases import (
     read_file,
     read_text,
 )
-from tests.spec.engines import ENGINES, Answer, Engine, ReferenceEngine, subject_of
+from tests.spec.engines import ENGINES, Answer, Engine, ReferenceEngine, StudioEngine, subject_of
 
 from accord import ContractError, Limits, Monitor
 from accord.diagnostics import Source
@@ -295,6 +295,22 @@ def test_trace(case, engine, printed):
     log = run(case, engine, printed=printed)
     if ReferenceEngine.name not in case.without:
         assert log == (reference_log(case) or log)
+
+
+# Asking the studio for each of thousands of events sends all of them thousands of times. So these are replayed there,
+# which sends them once.
+REPLAYED = [case for case in TRACES if StudioEngine.name in case.without]
+
+
+@pytest.mark.parametrize("case", REPLAYED, ids=lambda case: case.id)
+def test_a_long_trace_is_replayed_in_the_studio(case):
+    assert all(line.what in {"event", "tick", "end"} for line in case.lines)
+    log = StudioEngine.replay(subject_of(case.contract, case.limits, printed=False), case)
+    assert log == [(line.verdict, line.words) for line in case.lines]
+
+
+def test_no_trace_is_kept_from_the_studio():
+    assert 0 < len(REPLAYED) <= 2
 
 
 @pytest.mark.parametrize("case", ERRORS, ids=lambda case: case.id)

@@ -50,10 +50,10 @@ class Asker:
     """
 
     def __init__(
-        self, bounds: Bounds = DEFAULT_BOUNDS, paths=(), store=None, work=None, *, writable: bool = False
+        self, bounds: Bounds = DEFAULT_BOUNDS, paths=(), store=None, work=None, ledgers=None, *, writable: bool = False
     ) -> None:
         self.bounds = bounds
-        self.studio = Studio(Files(tuple(paths), bounds.limits, writable=writable), store)
+        self.studio = Studio(Files(tuple(paths), bounds.limits, writable=writable), store, ledgers)
         self.uploads = Path(tempfile.mkdtemp(prefix="accord-asker-"))
         weakref.finalize(self, shutil.rmtree, self.uploads, ignore_errors=True)
         self.work = work or partial(reply, ANSWERS, Workshop(bounds, self.uploads))

@@ -269,6 +269,22 @@ export interface StoredSession extends SessionInfo {
   before: number;
 }
 
+export interface LedgerFile {
+  number: number;
+  name: string;
+  ok: boolean;
+  /** Whether it could be verified at all. */
+  read: boolean;
+  entries: number;
+  head?: string;
+  finding: string | null;
+}
+
+export interface OpenedLedger extends LedgerFile {
+  shown: StoredSession["entries"];
+  before: number;
+}
+
 export interface Template {
   name: string;
   title: string;
@@ -290,6 +306,8 @@ export interface About {
   files: { number: number; name: string }[];
   writable: boolean;
   store: boolean;
+  /** How many ledgers were found in files. */
+  ledgers: number;
   /** How large a file of recorded runs may be. */
   upload_bytes: number;
   snippets: { kind: string; title: string; roles: boolean }[];

@@ -172,7 +172,7 @@ export class Conversation {
         button("undo", () => back(work.messages.length - 1), { attributes: { disabled: none } }),
         button("reset", () => back(0), { attributes: { disabled: none } }),
       ),
-      none ? h("p", { class: "hint", text: "Nothing has been said yet." }) : h("ol", { class: "turns" }, ...turns.map((turn) => h("li", { class: turn.verdict }, this.verdict(turn)))),
+      none ? h("p", { class: "hint", text: "Nothing has been said yet." }) : h("ol", { class: "turns", attributes: { tabindex: "0", "aria-label": "messages" } }, ...turns.map((turn) => h("li", { class: turn.verdict }, this.verdict(turn)))),
     );
   }
 

@@ -33,10 +33,9 @@ export function svgOf(core: Core, title: string): string {
   defs.append(marker);
   root.append(defs, make("rect", { x: box.x1 - PAD, y: box.y1 - PAD, width: box.w + 2 * PAD, height: box.h + 2 * PAD, fill: colour("panel") }));
   core.edges().forEach((edge) => {
-    const bends = edge.controlPoints() ?? [];
-    const to = point(edge.targetEndpoint());
-    const way = bends.length ? `Q${point(bends[0]!)} ${to}` : `L${to}`;
-    const line = make("path", { d: `M${point(edge.sourceEndpoint())} ${way}`, fill: "none", stroke: colour("line-strong"), "stroke-width": 1.5 });
+    const bends = edge.hasClass("bent") ? edge.segmentPoints() : [];
+    const way = [...bends, edge.targetEndpoint()].map((place) => `L${point(place)}`).join("");
+    const line = make("path", { d: `M${point(edge.sourceEndpoint())}${way}`, fill: "none", stroke: colour("line-strong"), "stroke-width": 1.5, "stroke-linejoin": "round" });
     const dashes = DASHES[String(edge.data("kind"))];
     if (dashes) line.setAttribute("stroke-dasharray", dashes);
     if (edge.hasClass("into")) line.setAttribute("marker-end", "url(#arrow)");
@@ -44,8 +43,9 @@ export function svgOf(core: Core, title: string): string {
   });
   core.nodes().forEach((node) => {
     const { x, y } = node.position();
-    for (const shape of node.data("word") ? word(x, y, Number(node.data("width")), String(node.data("kind"))) : state(x, y, String(node.data("kind")), String(node.data("stop")))) root.append(shape);
-    root.append(make("text", { x: x.toFixed(1), y: (y + 4).toFixed(1), "text-anchor": "middle", fill: colour("ink") }, String(node.data("label"))));
+    for (const shape of node.data("word") ? word(x, y, Number(node.data("width")), Number(node.data("height")), String(node.data("kind"))) : state(x, y, String(node.data("kind")), String(node.data("stop")))) root.append(shape);
+    const rows = String(node.data("label")).split("\n");
+    rows.forEach((row, index) => root.append(make("text", { x: x.toFixed(1), y: (y + 4 + 14 * (index - (rows.length - 1) / 2)).toFixed(1), "text-anchor": "middle", fill: colour("ink") }, row)));
   });
   return new XMLSerializer().serializeToString(root);
 }
@@ -53,8 +53,8 @@ export function svgOf(core: Core, title: string): string {
 /** As on the page: time dotted, parts of a fork and their join dashed. */
 const DASHES: Record<string, string> = { late: "2 3", part: "6 4", join: "6 4" };
 
-function word(x: number, y: number, width: number, kind: string): SVGElement[] {
-  const box = make("rect", { x: (x - width / 2).toFixed(1), y: (y - 12).toFixed(1), width, height: 24, rx: 6, fill: colour("panel"), stroke: colour("line"), "stroke-width": 1 });
+function word(x: number, y: number, width: number, height: number, kind: string): SVGElement[] {
+  const box = make("rect", { x: (x - width / 2).toFixed(1), y: (y - height / 2).toFixed(1), width, height, rx: 6, fill: colour("panel"), stroke: colour("line-strong"), "stroke-width": 1 });
   if (DASHES[kind]) box.setAttribute("stroke-dasharray", "4 3");
   return [box];
 }

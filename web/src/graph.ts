@@ -1,15 +1,18 @@
 // A machine as a picture, and the same as a table for whoever does not see pictures.
 
 import cytoscape, { type Core } from "cytoscape";
-import dagre from "cytoscape-dagre";
 
 import type { Graph, GraphEdge } from "./api";
 import { button, fill, h } from "./dom";
 import { svgOf } from "./drawing";
 import { Handles, type Grips } from "./handles";
+import { arrange, zoomIn, type Arrangement } from "./layout";
 import { colour, looks } from "./looks";
 
-cytoscape.use(dagre);
+const PAD = 16;
+const LARGEST = 1.15;
+/** Smaller than this nobody can read it: then a part is shown, around where the session is. */
+const SMALLEST = 0.62;
 
 export interface Marks {
   /** The states that the session is in. */
@@ -27,6 +30,21 @@ export interface Marks {
   onMore?: () => void;
 }
 
+/** What a step is about stands below its label, if it is long. */
+function lines(text: string): string {
+  const at = text.search(/\(| by human$/);
+  return at > 0 && text.length > 24 ? `${text.slice(0, at)}\n${text.slice(at).trim()}` : text;
+}
+
+const pen = document.createElement("canvas").getContext("2d")!;
+
+function sizeOf(label: string, counted: boolean): { width: number; height: number } {
+  pen.font = "bold 11.5px system-ui, sans-serif"; // as it is when lit
+  const rows = label.split("\n");
+  const widest = Math.max(...rows.map((row) => pen.measureText(row).width));
+  return { width: Math.ceil(widest) + (counted ? 60 : 18), height: 10 + 14 * rows.length };
+}
+
 /** A place on the page for one machine. It is laid out again only if the machine is another one. */
 export class Picture {
   readonly element = h("div", { class: "picture" });
@@ -38,6 +56,9 @@ export class Picture {
   private core: Core | null = null;
   private shown = "";
   private graph: Graph | null = null;
+  private arrangements: Arrangement[] = [];
+  private arranged: Arrangement | null = null;
+  private grips: Grips | undefined;
 
   constructor() {
     this.canvas.append(this.handles.layer);
@@ -79,23 +100,16 @@ export class Picture {
           const taken = marks.heat?.get(name) ?? 0;
           part.toggleClass("never", marks.never?.has(name) ?? false);
           part.data("heat", taken ? Math.max(0.15, taken / most) : 0);
-          if (part.isNode()) part.data("label", taken ? `${edge.text} · ${taken}` : edge.text);
+          if (part.isNode()) part.data("label", taken ? `${lines(edge.text)} · ${taken}` : lines(edge.text));
         });
       });
     }
+    if (core && core.zoom() <= SMALLEST * 1.01 && marks.current?.length) this.centre();
     this.describe(graph, marks);
-  }
-
-  choose(words: Set<string>): void {
-    this.core?.nodes("[word]").forEach((node) => {
-      node.toggleClass("chosen", words.has((node.data("edge") as GraphEdge).word ?? ""));
-    });
   }
 
   private lay(graph: Graph, marks: Marks): void {
     this.core?.destroy();
-    const pen = document.createElement("canvas").getContext("2d")!;
-    pen.font = "bold 11.5px system-ui, sans-serif"; // as it is when lit
     const core = cytoscape({
       container: this.drawing,
       style: looks(),
@@ -105,9 +119,9 @@ export class Picture {
         })),
         ...graph.edges.flatMap((edge, index) => {
           const more = { kind: edge.kind, heat: 0, edge };
-          const width = Math.ceil(pen.measureText(edge.text).width) + (marks.heat ? 60 : 18);
+          const label = lines(edge.text);
           return [
-            { data: { id: `w${index}`, word: "word", label: edge.text, width, ...more } },
+            { data: { id: `w${index}`, word: "word", label, ...sizeOf(label, Boolean(marks.heat)), ...more } },
             { data: { id: `f${index}`, source: String(edge.from), target: `w${index}`, ...more } },
             { data: { id: `t${index}`, source: `w${index}`, target: String(edge.to), ...more }, classes: "into" },
           ];
@@ -120,30 +134,52 @@ export class Picture {
       boxSelectionEnabled: false,
     });
     this.core = core;
-    // Which way is better depends on the machine: the one in which its words are larger.
-    const zooms = (graph.nodes.length < 60 ? (["TB", "LR"] as const) : (["TB"] as const)).map((way) => {
-      this.arrange(way);
-      return [core.zoom(), way] as const;
-    });
-    const [best] = [...zooms].sort((one, other) => other[0] - one[0]);
-    if (best && zooms.at(-1)?.[1] !== best[1]) this.arrange(best[1]);
+    const boxes = core.nodes().map((node) => ({ id: node.id(), width: Number(node.data("width") ?? 34), height: Number(node.data("height") ?? 34) }));
+    const arrows = core.edges().map((edge) => ({ id: edge.id(), from: edge.source().id(), to: edge.target().id() }));
+    const ways = graph.nodes.length < 60 ? (["TB", "LR"] as const) : (["TB"] as const);
+    this.arrangements = ways.map((way) => arrange(boxes, arrows, way));
+    this.arranged = null;
+    this.grips = marks.grips;
     this.fit();
-    this.handles.cover(core, marks.grips);
   }
 
-  private arrange(way: "TB" | "LR"): void {
-    const layout = { name: "dagre", rankDir: way, nodeSep: 22, rankSep: way === "TB" ? 26 : 34, edgeSep: 12, fit: true, padding: 16 };
-    this.core?.layout(layout as cytoscape.LayoutOptions).run();
+  /** Which way is better depends on the machine and on the place it has: the one in which its words are larger. */
+  private fit(whole = false): void {
+    const core = this.core;
+    const width = this.canvas.clientWidth - 2 * PAD;
+    if (!core || width <= 0) return;
+    const tallest = parseFloat(getComputedStyle(this.canvas).maxHeight) - 2 * PAD;
+    const zoom = (one: Arrangement) => zoomIn(one, width, tallest, LARGEST);
+    const best = this.arrangements.reduce((one, other) => (zoom(other) > zoom(one) * 1.1 ? other : one));
+    const shown = zoom(best);
+    this.canvas.style.height = `${Math.ceil(Math.min(best.height * Math.max(shown, SMALLEST), tallest) + 2 * PAD)}px`;
+    if (best !== this.arranged) this.put(core, best);
+    core.resize().fit(undefined, PAD);
+    if (core.zoom() > LARGEST) core.zoom(LARGEST).center();
+    if (core.zoom() < SMALLEST && !whole) {
+      core.zoom(SMALLEST);
+      this.centre();
+    }
   }
 
-  private fit(): void {
+  private centre(): void {
     const core = this.core;
     if (!core) return;
-    core.resize().fit(undefined, 16);
-    if (core.zoom() > 1.25) {
-      core.zoom(1.25);
-      core.center();
-    }
+    const current = core.nodes(".current");
+    core.center(current.length ? current : core.nodes().first());
+  }
+
+  private put(core: Core, arrangement: Arrangement): void {
+    this.arranged = arrangement;
+    core.batch(() => {
+      core.nodes().forEach((node) => void node.position(arrangement.places.get(node.id())!));
+      core.edges().forEach((edge) => {
+        const bend = arrangement.bends.get(edge.id());
+        edge.toggleClass("bent", Boolean(bend));
+        if (bend) edge.data({ weights: bend.weights, distances: bend.distances });
+      });
+    });
+    this.handles.cover(core, this.grips);
   }
 
   private zoom(by: number): void {
@@ -169,7 +205,7 @@ export class Picture {
       marks.onMore ? more : null,
       button("+", () => this.zoom(1.3), { class: "quiet", attributes: { "aria-label": "larger" } }),
       button("−", () => this.zoom(1 / 1.3), { class: "quiet", attributes: { "aria-label": "smaller" } }),
-      button("fit", () => this.fit(), { class: "quiet" }),
+      button("fit", () => this.fit(true), { class: "quiet" }),
     );
     const open = this.table.open;
     fill(this.table, h("summary", { text: "The machine as a table" }), this.rows(graph, marks));

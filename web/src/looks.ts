@@ -1,6 +1,6 @@
 // How drawings of machines look, in the colours of the page.
 
-import type { StylesheetJson } from "cytoscape";
+import type { EdgeSingular, StylesheetJson } from "cytoscape";
 
 export function colour(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
@@ -38,11 +38,12 @@ export function looks(): StylesheetJson {
       style: {
         shape: "round-rectangle",
         width: "data(width)",
-        height: 24,
+        height: "data(height)",
+        "text-wrap": "wrap",
+        "line-height": 1.15,
         "font-size": 11.5,
-        color: colour("ink-soft"),
         "border-width": 1,
-        "border-color": colour("line"),
+        "border-color": colour("line-strong"),
         "border-style": "solid",
         "background-color": colour("panel"),
       },
@@ -58,7 +59,6 @@ export function looks(): StylesheetJson {
         "background-color": colour("good-soft"),
       },
     },
-    { selector: "node[word].chosen", style: { "border-width": 2, "border-color": colour("accent"), color: colour("accent") } },
     { selector: "node[word][heat > 0]", style: { "background-color": colour("accent-soft"), color: colour("ink") } },
     {
       selector: "edge",
@@ -66,19 +66,30 @@ export function looks(): StylesheetJson {
         width: 1.5,
         "line-color": colour("line-strong"),
         "target-arrow-color": colour("line-strong"),
-        "curve-style": "bezier",
+        "curve-style": "straight",
         "arrow-scale": 0.9,
       },
     },
     { selector: "edge.never, node.never", style: { "line-style": "dashed", "border-style": "dashed", "border-color": colour("warn") } },
     { selector: "edge[kind = 'late']", style: { "line-style": "dotted" } },
     { selector: "edge[kind = 'part'], edge[kind = 'join']", style: { "line-style": "dashed" } },
+    {
+      selector: "edge.bent",
+      style: {
+        "curve-style": "round-segments",
+        "segment-weights": ((edge: EdgeSingular) => edge.data("weights") as number[]) as unknown as number[],
+        "segment-distances": ((edge: EdgeSingular) => edge.data("distances") as number[]) as unknown as number[],
+        "segment-radii": [14],
+        "radius-type": "arc-radius",
+        "edge-distances": "node-position",
+      },
+    },
     { selector: "edge.into", style: { "target-arrow-shape": "triangle" } },
     { selector: "edge.lit", style: { width: 3, "line-color": colour("good"), "target-arrow-color": colour("good") } },
     {
       selector: "edge[heat > 0]",
       style: {
-        width: "mapData(heat, 0, 1, 1.5, 7)",
+        width: "mapData(heat, 0, 1, 1.5, 5)",
         "line-color": colour("accent"),
         "target-arrow-color": colour("accent"),
       },

@@ -1,6 +1,13 @@
 // The frame of the page: which of its parts is shown, the theme, and what an address says.
 
-import "./style.css";
+import "./colours.css";
+import "./base.css";
+import "./frame.css";
+import "./steps.css";
+import "./pictures.css";
+import "./popups.css";
+import "./editor.css";
+import "./runs.css";
 
 import { ask, Refusal, takeToken, type About } from "./api";
 import { build } from "./build";

@@ -22,19 +22,30 @@ export function regain(where: ParentNode): void {
   where.querySelector<HTMLElement>('.handle[tabindex="0"], .stop[tabindex="0"]')?.focus();
 }
 
+/** Beside what it was opened at if there is room, so that that can still be seen; else below, or above. */
+function settle(box: HTMLElement, anchor: Element): void {
+  const around = anchor.getBoundingClientRect();
+  const { offsetWidth: width, offsetHeight: height } = box;
+  const beside = around.right + 8 + width <= innerWidth - 8;
+  const below = around.bottom + 6 + height <= innerHeight;
+  const left = beside ? around.right + 8 : Math.min(around.left, innerWidth - width - 8);
+  const top = beside ? around.top : below ? around.bottom + 6 : around.top - height - 6;
+  box.style.left = `${Math.max(8, left)}px`;
+  box.style.top = `${Math.max(8, Math.min(top, innerHeight - height - 8))}px`;
+}
+
 function raise(box: HTMLElement, anchor: Anchor): void {
   close?.(false);
   document.body.append(box);
-  const around = anchor.getBoundingClientRect();
-  const { offsetWidth: width, offsetHeight: height } = box;
-  const below = around.bottom + 6 + height <= innerHeight;
-  box.style.left = `${Math.max(8, Math.min(around.left, innerWidth - width - 8))}px`;
-  box.style.top = `${Math.max(8, below ? around.bottom + 6 : Math.min(around.top - height - 6, innerHeight - height - 8))}px`;
+  settle(box, anchor);
+  const follow = () => settle(box, anchor);
+  addEventListener("resize", follow);
   const outside = (event: Event) => {
     if (!box.contains(event.target as Node)) close?.(false);
   };
   const leave = (back: boolean) => {
     document.removeEventListener("pointerdown", outside, true);
+    removeEventListener("resize", follow);
     box.remove();
     close = null;
     if (back && anchor.isConnected) anchor.focus();
@@ -110,6 +121,7 @@ export function openForm(title: string, button: string, fields: Child[], done: (
           }
           say(problem.message);
           fill(trouble, h("div", { class: "complaint", attributes: { role: "alert" } }, h("p", { text: problem.message }), problem.text ? h("pre", { text: problem.text, attributes: { tabindex: "0" } }) : null));
+          settle(form, anchor); // it has grown
         });
       },
       onkeydown: (event) => {

@@ -1,35 +1,47 @@
 // Reviews: what people are asked, decided with a reason; sessions and their ledgers.
 
-import { ask, Refusal, type About, type Desk, type Review, type SessionInfo, type StoredSession } from "./api";
+import { ask, Refusal, type About, type Desk, type LedgerFile, type OpenedLedger, type Review, type SessionInfo, type StoredSession } from "./api";
 import { button, fill, h, labelled, say } from "./dom";
 import { listing } from "./markdown";
 import { VERDICTS } from "./asking";
 
 export async function reviews(main: HTMLElement, about: About): Promise<void> {
-  if (!about.store) {
+  if (!about.store && !about.ledgers) {
     fill(
       main,
-      h("section", { class: "card" }, h("h2", { text: "No store is open" }), h("p", {}, "Sessions that guards keep in a store are shown here, with what people are asked in them. Open one with ", h("code", { text: "accord studio FOLDER --store sessions.db" }), ", and add ", h("code", { text: "--write" }), " to decide.")),
+      h(
+        "section",
+        { class: "card" },
+        h("h2", { text: "No store is open" }),
+        h("p", {}, "Sessions that guards keep in a store are shown here, with what people are asked in them. Open one with ", h("code", { text: "accord studio FOLDER --store sessions.db" }), ", and add ", h("code", { text: "--write" }), " to decide."),
+        h("p", {}, "Ledgers in files are verified and shown here too: every ", h("code", { text: "*.ledger" }), " in the folder, and those given by ", h("code", { text: "--ledger FILE" }), "."),
+      ),
     );
     return;
   }
-  await new Office(main).begin();
+  await new Office(main, about).begin();
 }
 
 class Office {
   private readonly open = h("section", { class: "card" });
   private readonly past = h("section", { class: "card" });
   private readonly list = h("section", { class: "card" });
+  private readonly files = h("section", { class: "card" });
   private readonly one = h("section", { class: "card" });
   private readonly trouble = h("div");
   private desk: Desk | null = null;
 
-  constructor(private readonly main: HTMLElement) {}
+  constructor(
+    private readonly main: HTMLElement,
+    private readonly about: About,
+  ) {}
 
   async begin(): Promise<void> {
-    fill(this.main, this.trouble, h("div", { class: "columns" }, h("div", { class: "left" }, this.open, this.past), h("div", { class: "middle" }, this.list, this.one)));
-    fill(this.one, h("h2", { text: "One session" }), h("p", { class: "hint", text: "Choose a session in the list." }));
-    await this.look();
+    const { store, ledgers } = this.about;
+    fill(this.main, this.trouble, h("div", { class: "columns" }, h("div", { class: "left" }, store ? this.open : null, store ? this.past : null, ledgers ? this.files : null), h("div", { class: "middle" }, store ? this.list : null, this.one)));
+    fill(this.one, h("h2", { text: store ? "One session" : "One ledger" }), h("p", { class: "hint", text: store ? "Choose a session or a ledger in the lists." : "Choose a ledger in the list." }));
+    if (store) await this.look();
+    if (ledgers) await this.ledgers();
   }
 
   private complain(error: unknown): void {
@@ -95,6 +107,48 @@ class Office {
     }
   }
 
+  private async ledgers(): Promise<void> {
+    const { ledgers } = await ask<{ ledgers: LedgerFile[] }>("ledgers");
+    const rows = ledgers.map((one) =>
+      h(
+        "tr",
+        {},
+        h("th", { attributes: { scope: "row" } }, button(one.name, () => void this.ledger(one.number), { class: "quiet" })),
+        h("td", {}, h("span", { class: `badge ${one.ok ? "conforming" : one.read ? "violating" : "incomplete"}`, text: one.ok ? "whole" : one.read ? "bad" : "not verified" })),
+        h("td", { text: String(one.entries) }),
+      ),
+    );
+    const head = h("tr", {}, ...["File", "Verified", "Entries"].map((text) => h("th", { text, attributes: { scope: "col" } })));
+    fill(this.files, h("h2", { text: `Ledgers (${ledgers.length})` }), h("div", { class: "scroller", attributes: { tabindex: "0", role: "region", "aria-label": "list of ledgers" } }, h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows))), button("verify again", () => void this.ledgers()));
+  }
+
+  private async ledger(number: number): Promise<void> {
+    try {
+      const told = await ask<OpenedLedger>("ledger", { number });
+      const title = h("h2", { text: `Ledger ${told.name}`, attributes: { tabindex: "-1" } });
+      const verified = told.ok ? `it is whole: ${told.entries} entries` : `it is ${told.read ? "bad" : "not verified"}: ${told.finding ?? ""}`;
+      fill(
+        this.one,
+        title,
+        h("p", { class: told.ok ? "verdict ok" : "verdict violation", text: verified }),
+        told.ok ? h("p", { class: "hint", text: `That its end was not cut off shows only against a head kept elsewhere; its head is ${told.head ?? ""}` }) : told.read ? h("p", { class: "hint", text: "The entries before the bad one are sound; what stands behind it proves nothing." }) : null,
+        told.before ? h("p", { class: "hint", text: `${told.before} entries before` }) : null,
+        this.entries(told.shown, told.before),
+      );
+      title.focus();
+      say(`ledger ${told.name}: ${verified}`);
+    } catch (error) {
+      this.complain(error);
+    }
+  }
+
+  private entries(every: StoredSession["entries"], before: number): HTMLElement {
+    const rows = every.map((entry) =>
+      h("li", { class: entry.verdict || "unnamed" }, h("div", { class: "row" }, h("code", { text: entry.word }), entry.verdict ? h("span", { class: "badge", text: VERDICTS[entry.verdict] ?? entry.verdict }) : null, entry.at === null ? null : h("span", { class: "hint", text: moment(Number(entry.at)) })), h("details", {}, h("summary", { text: "entry" }), listing(entry.text))),
+    );
+    return h("ol", { class: "turns entries", attributes: { start: String(before), tabindex: "0", "aria-label": "entries" } }, ...rows);
+  }
+
   private sessions(every: SessionInfo[]): void {
     const body = h("tbody");
     for (const one of every) {
@@ -119,9 +173,6 @@ class Office {
       const { ledger } = told;
       const verified = ledger === null ? "its ledger is gone" : ledger.ok ? `its ledger is whole: ${ledger.entries} entries` : `its ledger is bad: ${ledger.finding ?? ""}`;
       const title = h("h2", { text: `Session ${key}`, attributes: { tabindex: "-1" } });
-      const rows = told.entries.map((entry) =>
-        h("li", { class: entry.verdict || "unnamed" }, h("div", { class: "row" }, h("code", { text: entry.word }), entry.verdict ? h("span", { class: "badge", text: VERDICTS[entry.verdict] ?? entry.verdict }) : null, entry.at === null ? null : h("span", { class: "hint", text: moment(Number(entry.at)) })), h("details", {}, h("summary", { text: "entry" }), listing(entry.text))),
-      );
       fill(
         this.one,
         title,
@@ -129,7 +180,7 @@ class Office {
         h("p", { class: ledger && !ledger.ok ? "verdict violation" : "verdict ok", text: verified }),
         h("dl", {}, ...[["status", told.status], ["protocol", told.protocol], ["mode", told.mode], ["events", told.events], ["head", told.head]].flatMap(([name, value]) => (value === null || value === undefined ? [] : [h("dt", { text: String(name) }), h("dd", { text: String(value) })]))),
         told.before ? h("p", { class: "hint", text: `${told.before} entries before` }) : null,
-        h("ol", { class: "turns entries", attributes: { start: String(told.before) } }, ...rows),
+        this.entries(told.entries, told.before),
       );
       title.focus();
       say(`session ${key}: ${verified}`);

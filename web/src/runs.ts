@@ -20,6 +20,7 @@ const MEGABYTE = 1_000_000;
 
 /** What was opened last, so that coming back to the page finds it. */
 let files: Opened[] = [];
+let audited: string | null = null;
 let result: Judged | null = null;
 
 export async function runs(main: HTMLElement, about: About): Promise<void> {
@@ -34,6 +35,7 @@ class Bench {
   private readonly one = h("section", { class: "card one" });
   private readonly machine = h("section", { class: "card machine" });
   private readonly picture = new Picture();
+  private readonly asked = ask<Described>("contract", { text: work.text });
   private described: Described | null = null;
   private status = "";
   private key = "";
@@ -61,7 +63,7 @@ class Bench {
       event.preventDefault();
       void this.open([...(event.dataTransfer?.files ?? [])]);
     };
-    this.described = await ask<Described>("contract", { text: work.text });
+    this.described = await this.asked;
     if (!this.described.ok) {
       this.complain(new Refusal("the contract has errors; it is mended on the page Build"));
       return;
@@ -69,6 +71,7 @@ class Bench {
     const local = this.described.protocols.filter((one) => one.graph);
     this.shown = local.find((one) => one.name === work.protocol)?.name ?? local[0]?.name ?? null;
     if (local.length > 1) head.append(labelled("Protocol", select(local.map((one): [string, string] => [one.name ?? "", one.name ?? ""]), this.shown ?? "", (name) => { this.shown = name; void this.judge(); })));
+    if (audited) result = auditIn(audited, this.described.digest); // the contract may be another one by now
     if (files.length) await this.judge();
     else this.show();
   }
@@ -82,9 +85,10 @@ class Bench {
     if (!chosen.length) return;
     try {
       const [first] = chosen;
-      const audit = chosen.length === 1 && first!.name.endsWith(".json") ? auditIn(await first!.text(), this.described?.digest) : null;
+      const text = chosen.length === 1 && first!.name.endsWith(".json") ? await first!.text() : "";
+      const audit = auditIn(text, (await this.asked).digest);
       if (audit) {
-        [files, result] = [[], audit];
+        [files, audited, result] = [[], text, audit];
         fill(this.trouble);
         this.show();
         say(`${audit.runs.length} runs of an audit`);
@@ -97,7 +101,7 @@ class Bench {
         say(`${file.name} is being read`);
         opened.push({ name: file.name, blob: file, file: await upload(file) });
       }
-      files = opened;
+      [files, audited] = [opened, null];
       await this.judge();
     } catch (error) {
       this.complain(error);
@@ -250,7 +254,7 @@ class Bench {
     if (!file) {
       const excerpt = result?.excerpts.get(excerptKey(run.file, run.run));
       const lacks = excerpt ? "Those around the violation; the others are not in the result of the audit." : "The messages are not in the result of the audit; open the file of the runs to see them.";
-      fill(this.one, title, about, excerpt ? null : violation, excerpt ? h("ol", { class: "turns messages" }, ...excerpt.map(messageRow)) : null, h("p", { class: "hint", text: lacks }));
+      fill(this.one, title, about, excerpt ? null : violation, excerpt ? h("ol", { class: "turns messages", attributes: { tabindex: "0", "aria-label": "messages" } }, ...excerpt.map(messageRow)) : null, h("p", { class: "hint", text: lacks }));
       title.focus();
       return;
     }
@@ -258,7 +262,7 @@ class Bench {
       const told = await this.again(() => ask<OneRun>("run", { text: work.text, protocol: this.shown, file: this.names().find((one) => one.name === run.file), key: run.run }));
       const rows = told.messages.map(messageRow);
       const left = told.left_out ? h("p", { class: "hint", text: `${told.left_out} more messages are not shown` }) : null;
-      fill(this.one, title, about, violation, h("ol", { class: "turns messages" }, ...rows), left, button("heat of all runs", () => this.heat(result?.traffic ?? [], []), { class: "quiet" }));
+      fill(this.one, title, about, violation, h("ol", { class: "turns messages", attributes: { tabindex: "0", "aria-label": "messages" } }, ...rows), left, button("heat of all runs", () => this.heat(result?.traffic ?? [], []), { class: "quiet" }));
       this.heat(told.traffic, told.path);
       title.focus();
       say(`run ${run.run}, ${run.status}, ${told.messages.length} messages; its path is drawn on the machine`);

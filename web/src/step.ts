@@ -249,7 +249,7 @@ class Walker {
         index === turns.length - 1 ? null : button("back to here", () => this.back(first + index + 1), { class: "quiet", attributes: { "aria-label": `back to here: ${turn.text}` } }),
       ),
     );
-    const list = h("ol", { class: "turns", attributes: { start: String(first + 1) } }, ...rows);
+    const list = h("ol", { class: "turns", attributes: { start: String(first + 1), tabindex: "0", "aria-label": "events" } }, ...rows);
     const none = !work.events.length;
     fill(
       this.log,

@@ -16,10 +16,20 @@ if TYPE_CHECKING:
     from accord.language.tree import Document
     from accord.machine.clocks import Time
 
-__all__ = ["STDIN", "existing_path", "find_contracts", "findings_in", "has_errors", "read", "read_start"]
+__all__ = [
+    "STDIN",
+    "existing_path",
+    "find_contracts",
+    "find_ledgers",
+    "findings_in",
+    "has_errors",
+    "read",
+    "read_start",
+]
 
 STDIN = Path("-")
 SUFFIX = ".accord"
+LEDGER_SUFFIX = ".ledger"
 
 
 def find_contracts(paths: Iterable[Path]) -> list[Path]:
@@ -42,6 +52,11 @@ def find_contracts(paths: Iterable[Path]) -> list[Path]:
         else:
             raise UsageError(f"no such file or folder: {path}")
     return list(found.values())
+
+
+def find_ledgers(folder: Path) -> list[Path]:
+    """Every `*.ledger` in a folder, sorted; hidden folders are passed over."""
+    return [path for path in _inside(folder, LEDGER_SUFFIX) if path.is_file()]
 
 
 def existing_path(_context: object, _parameter: object, values: tuple[str, ...]) -> tuple[Path, ...]:
@@ -70,14 +85,14 @@ def _resolved(path: Path) -> Path:
         raise UsageError(f"cannot follow the link {path}") from None
 
 
-def _inside(folder: Path) -> Iterator[Path]:
+def _inside(folder: Path, suffix: str = SUFFIX) -> Iterator[Path]:
     def fail(error: OSError) -> None:
         raise UsageError(f"cannot read {error.filename}: {error.strerror}")
 
     files = []
     for here, folders, names in os.walk(folder, onerror=fail):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        files += [Path(here, name) for name in names if name.endswith(SUFFIX)]
+        files += [Path(here, name) for name in names if name.endswith(suffix)]
     # A pipe or a device is read if somebody names it, but not because it lies somewhere; a broken link is told.
     return iter(sorted(file for file in files if file.is_file() or not file.exists()))
 

@@ -23,12 +23,17 @@ __all__ = ["command"]
 @click.argument("path", metavar="[CONTRACT|FOLDER]", required=False, type=click.Path(path_type=Path))
 @click.option("--write", is_flag=True, help="allow the page to save contracts and decide reviews; else it only reads")
 @click.option("--store", metavar="STORE", help="a store of sessions: a file, postgresql://…, redis://… or env:NAME")
+@click.option(
+    "--ledger", "ledgers", metavar="FILE", multiple=True, type=click.Path(path_type=Path),
+    help="a ledger to be verified and shown, besides every *.ledger in the folder",
+)  # fmt: skip
 @key_options
 @click.option("--port", type=click.IntRange(1, 65535), help="where to listen; 8722, or any free one if that is taken")
 @click.option("--no-browser", is_flag=True, help="print the address and open nothing")
 def command(
     path: Path | None,
     store: str | None,
+    ledgers: tuple[Path, ...],
     key_file: str | None,
     key_env: str | None,
     port: int | None,
@@ -39,12 +44,13 @@ def command(
     """Open a page in the browser: step through a contract, build one, hold recorded runs against it, decide reviews.
 
     It is served on this machine for this machine, under an address that only you are told. With a contract, or a
-    folder of them, those are listed on the page; with a store, its sessions and what people are asked in them. Ctrl-C
-    ends it.
+    folder of them, those are listed on the page, and ledgers that lie there; with a store, its sessions and what
+    people are asked in them. Ctrl-C ends it.
 
     Exit status: 0 ended · 2 wrong usage, such as a port that is taken or a package that is not installed.
     """
-    from accord.cli.sources import STDIN, find_contracts
+    from accord.cli.ledger_files import read_key
+    from accord.cli.sources import STDIN, find_contracts, find_ledgers
     from accord.cli.terminal import open_screen
 
     try:
@@ -53,12 +59,17 @@ def command(
         raise UsageError(f"the studio needs `pip install 'accord[studio]'` ({error})") from None
     from accord.studio.bounds import DEFAULT_BOUNDS
     from accord.studio.files import Files
+    from accord.studio.ledgers import Ledgers
     from accord.studio.opened import Studio
 
     if path == STDIN:
         raise UsageError("the studio opens a file or a folder, not standard input")
     paths = () if path is None else tuple(find_contracts([path]))
     folder = path if path is not None and path.is_dir() else None
+    for ledger in ledgers:
+        if not ledger.is_file():
+            raise UsageError(f"there is no ledger {ledger}")
+    found = Ledgers((*ledgers, *(find_ledgers(folder) if folder is not None else ())), read_key(key_file, key_env))
     files = Files(paths, DEFAULT_BOUNDS.limits, folder, writable=write)
     screen = open_screen()
 
@@ -71,7 +82,7 @@ def command(
                 click.launch(str(stack.enter_context(_leading_to(address))))
 
         opened = None if store is None else stack.enter_context(open_at(store, key_file, key_env))
-        serve(Studio(files, opened), DEFAULT_BOUNDS, port, tell)
+        serve(Studio(files, opened, found), DEFAULT_BOUNDS, port, tell)
 
 
 @contextmanager

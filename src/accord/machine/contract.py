@@ -105,7 +105,13 @@ class Contract:
     @cached_property
     def labeller(self) -> Labeller:
         """What tells which label a message of raw traffic has."""
-        return Labeller(self.document.events, refuses_unmatched_calls=bool(self.machines))
+        heard = {
+            symbol.label
+            for machine in self.machines.values()
+            for symbol in machine.symbols
+            if symbol.direction == "?" and not symbol.gated
+        }
+        return Labeller(self.document.events, frozenset(heard) if self.machines else None)
 
     @cached_property
     def needs_more_than_labels(self) -> str:

@@ -18,6 +18,7 @@ from accord.integrations.guard import Guard
 from accord.integrations.guard.reading import guarded_in, guarded_session
 from accord.integrations.guard.telling import guard_object, review_object
 from accord.language.labels import print_word
+from accord.studio.ledgers import shown_entry
 
 if TYPE_CHECKING:
     from accord.integrations.guard.reading import GuardedSession
@@ -99,7 +100,7 @@ class Desk:
         lines = self.store.lines(key, first, result.entries - first) if result.ok else []
         return told | {
             "ledger": {"ok": result.ok, "entries": result.entries, "finding": finding},
-            "entries": [_entry(json.loads(line)["entry"]) for line in lines],
+            "entries": [shown_entry(json.loads(line)["entry"]) for line in lines],
             "before": first,
         }
 
@@ -142,14 +143,3 @@ class Desk:
         raise UsageError(
             "the contract that the session was begun under is not among the files; open the studio on its folder"
         )
-
-
-def _entry(entry: dict[str, object]) -> dict[str, object]:
-    """An entry of a ledger: what happened, what was answered, when, and all of it as text."""
-    at = entry.get("at")
-    return {
-        "word": visible(str(entry.get("event") or entry.get("what") or entry.get("act"))),
-        "verdict": str(entry.get("verdict") or ""),
-        "at": None if at is None else visible(str(at)),
-        "text": json.dumps(entry, indent=2),  # in ASCII: nothing in it can be mistaken
-    }

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from accord import __version__
 from accord.studio.bounds import DEFAULT_BOUNDS
 from accord.studio.desk import Desk
+from accord.studio.ledgers import Ledgers
 from accord.studio.requests import Decide, File, Key, Nothing, Save
 from accord.studio.role_snippets import ROLE_KINDS
 from accord.studio.snippets import KINDS
@@ -24,10 +25,11 @@ __all__ = ["OPENED", "Studio"]
 
 
 class Studio:
-    """Files, and the desk on which a store is looked at."""
+    """Files, ledgers, and the desk on which a store is looked at."""
 
-    def __init__(self, files: Files, store: Store | None = None) -> None:
+    def __init__(self, files: Files, store: Store | None = None, ledgers: Ledgers | None = None) -> None:
         self.files = files
+        self.ledgers = ledgers or Ledgers()
         self.desk = Desk(store, files)
 
 
@@ -39,6 +41,7 @@ def _about(studio: Studio, _: Nothing) -> object:
         "files": studio.files.listed(),
         "writable": studio.files.writable,
         "store": studio.desk.is_open,
+        "ledgers": len(studio.ledgers.paths),
         "upload_bytes": DEFAULT_BOUNDS.upload_bytes,
         "snippets": [{"kind": kind, "title": title, "roles": False} for kind, title in KINDS.items()]
         + [{"kind": kind, "title": title, "roles": True} for kind, title in ROLE_KINDS.items()],
@@ -62,6 +65,14 @@ def _session(studio: Studio, request: Key) -> object:
     return studio.desk.session(request.key)
 
 
+def _ledgers(studio: Studio, _: Nothing) -> object:
+    return {"ledgers": studio.ledgers.listed()}
+
+
+def _ledger(studio: Studio, request: File) -> object:
+    return studio.ledgers.one(request.number)
+
+
 def _decide(studio: Studio, request: Decide) -> object:
     return studio.desk.decide(request)
 
@@ -73,4 +84,6 @@ OPENED: Table[Studio] = {
     "sessions": (Nothing, _sessions),
     "session": (Key, _session),
     "decide": (Decide, _decide),
+    "ledgers": (Nothing, _ledgers),
+    "ledger": (File, _ledger),
 }
