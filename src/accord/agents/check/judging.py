@@ -60,7 +60,7 @@ class Judge:
         for method in agent.methods.values():
             found += [
                 diagnostic(not_analysed(why), method.module, tree)
-                for tree, why in escapes(method, effectful, self.program)
+                for tree, why in escapes(method, effectful, agent, self.program)
             ]
         targets = Targets(agent, self.program, self.plays)
         studied = study(agent, self.scripts, self.program, targets, effectful)
