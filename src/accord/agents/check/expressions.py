@@ -31,7 +31,7 @@ class Expressions(Placing):
 
     def __init__(self, method: Method, effectful: frozenset[str], agent: AgentClass, program: Program) -> None:
         super().__init__(method, effectful, agent, program)
-        self.hidden = {id(tree): why for tree, why in escapes(method, effectful, program)}
+        self.hidden = {id(tree): why for tree, why in escapes(method, effectful, agent, program)}
         """Where the agent gets out of sight, and why."""
         self.followed: set[int] = set()
         """The calls that speak and have become nodes, by identity."""

@@ -109,7 +109,7 @@ class Knowledge:
         made = returned(function, self.program, awaited=awaited, owner=owner)
         if made is None or not all(one.label is None or self.kinds.is_the_one(one.label, one.meaning) for one in made):
             return None
-        return {Known("nothing", False) if one.label is None else Known("message", one.label) for one in made}  # noqa: FBT003
+        return {Known("nothing", value=False) if one.label is None else Known("message", one.label) for one in made}
 
     def awaited(self, expression: ast.expr, world: World) -> Known | None:
         """What comes of waiting: the message that was received, or what a method has returned."""
