@@ -119,7 +119,7 @@ async def harm(fleet, server, dice, many, seen):
 def test_nothing_that_was_accepted_is_lost_and_nobody_is_stuck(soak, health):
     if RedisServer.why_not() is not None:
         pytest.skip(f"NOT TESTED: {RedisServer.why_not()}")
-    many = int(os.environ.get("ACCORD_KILLS", "300")) if soak else 6
+    many = int(os.environ.get("ACCORD_KILLS", "300")) if soak else 4
     seen, accepted = Counter(), set()
 
     async def main(server):
