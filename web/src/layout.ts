@@ -3,17 +3,10 @@
 
 import dagre from "@dagrejs/dagre";
 
-export interface Box {
-  id: string;
-  width: number;
-  height: number;
-}
+import { layered, type Arrow, type Box } from "./layers";
 
-export interface Arrow {
-  id: string;
-  from: string;
-  to: string;
-}
+/** With more than so many boxes dagre takes longer than anybody waits. */
+const MOST = 500;
 
 interface Point {
   x: number;
@@ -30,6 +23,7 @@ export interface Arrangement {
 }
 
 export function arrange(boxes: Box[], arrows: Arrow[], way: "TB" | "LR"): Arrangement {
+  if (boxes.length > MOST) return { way, ...layered(boxes, arrows), bends: new Map() };
   const graph = new dagre.graphlib.Graph({ multigraph: true });
   graph.setGraph({ rankdir: way, nodesep: 24, edgesep: 16, ranksep: way === "TB" ? 24 : 30, marginx: 0, marginy: 0 });
   for (const { id, width, height } of boxes) graph.setNode(id, { width, height });
