@@ -9,10 +9,10 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from accord.agents.check.known_calls import only_tells
 from accord.agents.check.methods import VERBS, Method
 from accord.agents.check.names import Outside
 from accord.agents.check.own_calls import is_super, own_call
-from accord.agents.check.telling import only_tells
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

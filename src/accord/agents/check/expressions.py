@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from accord.agents.check.escapes import escapes
 from accord.agents.check.graph import Help, Receive, Risk, Round, Rounds, Send, Test
+from accord.agents.check.known_calls import is_builtin, only_tells, waited_for
 from accord.agents.check.methods import VERBS, Method
 from accord.agents.check.own_calls import is_super, own_call
 from accord.agents.check.placing import Placing
-from accord.agents.check.telling import is_builtin, only_tells, waited_for
 
 if TYPE_CHECKING:
     from accord.agents.check.declarations import AgentClass
