@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bench.agents import GOING_ON, HERE, NEW, REDIS
 from bench.choreography import OBSERVED, PROMISED, ROLES
 from bench.data import BINDING
 from bench.guard import GUARDED
@@ -17,6 +18,7 @@ from bench.slices import LIVE
 from bench.traces import SIZES as TRACED
 
 if TYPE_CHECKING:
+    from bench.agents import AgentCosts
     from bench.audit import AuditCosts
     from bench.choreography import ChoreographyCosts
     from bench.guard import GuardCosts
@@ -26,7 +28,10 @@ if TYPE_CHECKING:
     from bench.stores import StoreCosts
     from bench.traces import TraceCosts
 
-__all__ = ["Bar", "judge", "judge_audit", "judge_stores", "judge_traces"]
+__all__ = ["Bar", "judge", "judge_agents", "judge_audit", "judge_stores", "judge_traces"]
+
+
+_AGENTS = ((HERE, GOING_ON, 120), (HERE, NEW, 250), (REDIS, GOING_ON, 12), (REDIS, NEW, 28))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +82,7 @@ def judge(results: Results) -> list[Bar]:
         *judge_traces(results.traces),
         *judge_audit(results.audit),
         _lint(results.lint),
+        *judge_agents(results.agents),
         *(
             Bar(f"the studio answers a step in under 50 ms: {name}", f"{seconds * 1e3:.1f} ms", seconds < 0.05)
             for name, seconds in results.studio.median.items()
@@ -162,6 +168,20 @@ def judge_audit(costs: AuditCosts) -> list[Bar]:
             growth is not None and growth <= 1.1,
         ),
     ]
+
+
+def judge_agents(costs: AgentCosts) -> list[Bar]:
+    """The bars of agents; what could not be measured misses them."""
+    bars = []
+    for where, how, most in _AGENTS:
+        floor = "two queues" if where == HERE else "bare streams"
+        promise = f"agents ask and answer {how} in at most {most} x the time of {floor}: {where}"
+        if where not in costs.times:
+            bars.append(Bar(promise, f"not measured: {costs.skipped}", passed=False))
+        else:
+            times = costs.times_floor(where, how)
+            bars.append(Bar(promise, f"{times:.1f} x", times <= most))
+    return bars
 
 
 def _rules(results: Results) -> list[Bar]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import accord
+from bench.agents import measure_agents
 from bench.audit import measure_audit
 from bench.choreography import ChoreographyCosts, measure_choreographies
 from bench.compiling import measure_compiling
@@ -34,6 +35,7 @@ from bench.traces import measure_traces
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from bench.agents import AgentCosts
     from bench.audit import AuditCosts
     from bench.compiling import Compiling
     from bench.guard import GuardCosts
@@ -75,6 +77,7 @@ class Results:
     traces: TraceCosts
     audit: AuditCosts
     studio: StudioCosts
+    agents: AgentCosts
     choreographies: ChoreographyCosts
     lint: LintCosts
 
@@ -167,6 +170,8 @@ def measure_all(say: Callable[[str], None]) -> Results:
     audit = measure_audit()
     say("studio")
     studio = measure_studio()
+    say("agents")
+    agents = measure_agents()
     say("choreographies")
     choreographies = measure_choreographies()
     say("lint")
@@ -191,6 +196,7 @@ def measure_all(say: Callable[[str], None]) -> Results:
         traces=traces,
         audit=audit,
         studio=studio,
+        agents=agents,
         choreographies=choreographies,
         lint=lint,
     )

@@ -22,6 +22,7 @@ from bench.stores import LONG, SHORT
 from bench.traces import SIZES as TRACED
 
 if TYPE_CHECKING:
+    from bench.agents import AgentCosts
     from bench.audit import AuditCosts
     from bench.bars import Bar
     from bench.choreography import ChoreographyCosts
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from bench.studio import StudioCosts
     from bench.traces import TraceCosts
 
-__all__ = ["Table", "audit_table", "bars_table", "stores_table", "tables", "traces_table"]
+__all__ = ["Table", "agents_table", "audit_table", "bars_table", "stores_table", "tables", "traces_table"]
 
 _ABSENT = "-"
 
@@ -75,6 +76,7 @@ def tables(results: Results, bars: list[Bar]) -> list[Table]:
         audit_table(results.audit),
         _lint(results.lint),
         _studio_table(results.studio),
+        agents_table(results.agents),
         _importing(results),
         bars_table(bars),
     ]
@@ -352,6 +354,16 @@ def _studio_table(studio: StudioCosts) -> Table:
         for name in studio.median
     )
     return Table("The studio: a step, from the request to the answer", ("step", "median", ""), rows)
+
+
+def agents_table(costs: AgentCosts) -> Table:
+    """What messages between agents cost."""
+    rows = [
+        (f"{where}: {how}", f"{timing.best * 1e6:.0f} µs", _times(costs.times_floor(where, how)))
+        for where, contestants in costs.times.items()
+        for how, timing in contestants.items()
+    ]
+    return Table("Agents: a question and its answer", ("", "best", "of the floor"), tuple(rows))
 
 
 def audit_table(audit: AuditCosts) -> Table:

@@ -294,3 +294,16 @@ def test_standard_input_is_read(monkeypatch, tmp_path):
     (spooled,) = found.plan.spooled
     found.close()
     assert not spooled.exists()
+
+
+def test_results_that_a_protocol_does_not_speak_of_are_no_events_as_for_a_guard(audited, tmp_path):
+    write_tau(tmp_path / "a.json", [chat("call send", "result: done")])
+    found = audited([tmp_path / "a.json"], "!send.end")
+    assert [verdict.status for verdict in found.verdicts()] == ["conforming"]
+    assert found.tally.unmatched["result send"] == 1
+    (verdict,) = audited([tmp_path / "a.json"], "!send.?other.end").verdicts()
+    assert verdict.status == "incomplete"
+    # What a recording itself calls an event is one.
+    (tmp_path / "rows.csv").write_text("run,label\nr,!send\nr,?send\n")
+    (verdict,) = audited([tmp_path / "rows.csv"], "!send.end").verdicts()
+    assert verdict.status == "violating"

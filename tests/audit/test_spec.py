@@ -39,6 +39,7 @@ def run_of(case: TraceCase) -> tuple[Run, list]:
             line.event.payload or {},
             line.event.label,
             moment=line.at,
+            labelled=True,
         )
         for number, line in enumerate(lines)
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from accord.cli.app import COMMANDS
+from accord.studio.role_snippets import ROLE_KINDS
 from accord.studio.snippets import KINDS
 from accord.templates import template
 
@@ -43,19 +45,92 @@ def test_the_skill_can_be_found():
     assert front and front[1] == SKILL.name and len(front[2]) < 1024
 
 
-def test_every_command_of_the_skill_exists(design):
+def shell(command, folder):
+    """As an assistant runs it: in the person's folder, with accord and its Python on the path."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "SKILL": str(SKILL)}
+    return subprocess.run(
+        ["sh", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_every_command_of_the_skill_works_as_it_is_written(tmp_path):
+    """From the top of the page to its end, in an empty folder."""
     commands = re.findall(r"(?:^|`)accord ([a-z]+)", TEXT, re.MULTILINE)
     assert set(commands) <= set(COMMANDS) and {"check", "show", "new", "step", "studio"} <= set(commands)
-    for command in re.findall(r"^(?:accord|python) .*$", TEXT, re.MULTILINE):
-        program, *arguments = command.split()
-        start = (
-            [sys.executable, SKILL / arguments.pop(0)]
-            if program == "python"
-            else [Path(sys.executable).parent / program]
-        )
-        result = subprocess.run([*start, *arguments], cwd=design, capture_output=True, text=True, check=False)
-        assert result.returncode == 0, (command, result.stderr)
-    assert set(re.findall(r"`(\w+)`", TEXT.split("instead of `guard`")[1].split("\n\n")[0])) | {"guard"} == set(KINDS)
+    good, bad = template("payment").runs
+    (tmp_path / "good.run").write_text(good)
+    (tmp_path / "bad.run").write_text(bad)
+    blocks = re.findall(r"^```console\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+    lines = [line for block in blocks for line in block.splitlines()]
+    assert len(lines) >= 7
+    for line in ["accord --version", *lines]:
+        result = shell(line, tmp_path)
+        assert result.returncode == 0, (line, result.stderr)
+        assert result.stdout or line.startswith("accord fmt")
+    named = set(re.findall(r"`(\w+)`", TEXT.split("instead of `guard`")[1].split("\n\n")[0])) | {"guard"}
+    assert named == {*KINDS, *ROLE_KINDS}
+
+
+CONTRACTS = re.findall(r"^```accord\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("text", CONTRACTS)
+def test_every_contract_of_the_skill_is_one(text, tmp_path):
+    (tmp_path / "contract.accord").write_text(text)
+    result = shell("accord check contract.accord && accord fmt --check contract.accord", tmp_path)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_the_skill_leads_to_values_people_and_times():
+    every = "".join(CONTRACTS)
+    for feature in (
+        " as ",
+        "<= ",
+        "by human",
+        "within 24h else",
+        "within 48h after",
+        "each order_id:",
+        "at most",
+        " -> ",
+    ):
+        assert feature in every
+
+
+@pytest.mark.parametrize(
+    ("run", "expected"),
+    [
+        ('@2 !pay {"amount": 260, "currency": "EUR"}', "amount <= price"),
+        ('@2 !pay {"amount": 250, "currency": "EUR"}', "a person agrees"),
+        ("@2 !ask_approval\n@90000 ?Approval by ana", "too late"),
+    ],
+)
+def test_the_contract_of_the_skill_stops_what_it_is_about(run, expected, tmp_path):
+    (tmp_path / "contract.accord").write_text(CONTRACTS[0])
+    quoted = '@0 !ask_quote\n@1 ?quote {"total": 250, "currency": "EUR"}\n'
+    (tmp_path / "bad.run").write_text(quoted + run)
+    (tmp_path / "good.run").write_text(f"{quoted}@2 !cancel")
+    result = shell('python "$SKILL/scripts/try_runs.py" contract.accord --good good.run --bad bad.run', tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert expected in result.stdout
+
+
+def test_runs_between_roles(tmp_path):
+    (tmp_path / "contract.accord").write_text(CONTRACTS[-1])
+    (tmp_path / "good.run").write_text(
+        'Traveller -> Desk: Request\nDesk -> Traveller: Offer {"price": 3}\nTraveller -> Desk: Decline'
+    )
+    (tmp_path / "bad.run").write_text("Traveller -> Desk: Request\nDesk -> Airline: Book")
+    command = 'python "$SKILL/scripts/try_runs.py" contract.accord --good good.run --bad bad.run'
+    result = shell(command, tmp_path)
+    assert result.returncode == 0 and "`Desk` may not send `Book`" in result.stdout
+    for kind in ROLE_KINDS:
+        code = shell(f'python "$SKILL/scripts/integration.py" contract.accord {kind} --role Desk', tmp_path)
+        assert code.returncode == 0, code.stderr
+        compile(code.stdout, "<handed over>", "exec")
+    (tmp_path / "good.run").write_text("Traveller -> Desk: Request")
+    result = shell(command, tmp_path)
+    assert result.returncode == 1 and "may not end after it" in result.stderr
 
 
 def test_good_and_bad_runs(design):

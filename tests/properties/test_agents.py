@@ -15,7 +15,7 @@ import accord
 from accord import ContractError, Limits, UsageError
 from accord.agents import Agent, Crash, GaveUpError, follows, on
 from accord.agents.runtime import conversation as conversations
-from accord.agents.runtime import in_process, life, supervisor
+from accord.agents.runtime import in_process, life, partings, sorting, supervisor
 from accord.agents.runtime.strand import current_strand
 from accord.choreography import compile_choreography
 from accord.language.global_tree import CRASH
@@ -146,7 +146,7 @@ def campaign(seed: int, protocols: int, *, most_crashes: int = 0):
             return seen, f"{error} in\n{print_document(Document((protocol,)))}"
         if left:
             return seen, f"{left} is stuck in\n{print_document(Document((protocol,)))}"
-        if any(box.waiting or box.taken or box.lanes or box.begun for box in transport._boxes.values()):
+        if any(box.waiting or box.taken or box.lanes for box in transport._boxes.values()):
             return seen, f"a mailbox is not empty after\n{print_document(Document((protocol,)))}"
     return seen, None
 
@@ -219,8 +219,8 @@ def untold(monkeypatch):
     async def nobody(hub, begun, gone, but=()):
         pass
 
-    monkeypatch.setattr(life, "tell", nobody)
-    monkeypatch.setattr(supervisor, "tell", nobody)
+    for module in (life, partings, sorting, supervisor):
+        monkeypatch.setattr(module, "tell", nobody)
 
 
 def forgetful(monkeypatch):

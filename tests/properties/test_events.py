@@ -44,12 +44,15 @@ def differences(rng, rounds):
     """What the two disagree on, and how often each outcome was met."""
     seen: Counter[str] = Counter()
     for _ in range(rounds):
-        events = None if rng.random() < 0.05 else random_events(rng)
-        labeller = Labeller(events, refuses_unmatched_calls=False)
+        events = None if rng.random() < 0.1 else random_events(rng)
+        heard = None if rng.random() < 0.3 else frozenset(rng.sample(NAMES, 2))
+        labeller = Labeller(events, heard)
         for _ in range(12):
             message = random_message(rng)
             answers_user = message.answers is not None and message.answers.kind == "user call"
-            right = label_of(events, message.kind, message.name, message.payload, answers_user=answers_user)
+            right = label_of(
+                events, message.kind, message.name, message.payload, answers_user=answers_user, heard=heard
+            )
             label = labeller.label(message)
             found = None if label is None else (label.direction, label.label, label.line)
             seen["unmatched" if right is None else "ignored" if right[1] is None else "labelled"] += 1

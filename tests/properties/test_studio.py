@@ -10,6 +10,7 @@ import json
 from collections import Counter
 from copy import copy
 from functools import cache
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -41,7 +42,7 @@ class Asked:
     """A workshop that is asked in JSON."""
 
     def __init__(self) -> None:
-        self.workshop = Workshop(BOUNDS)
+        self.workshop = Workshop(BOUNDS, Path())  # no files are asked about
 
     def __call__(self, name, **request):
         status, body = reply(ANSWERS, self.workshop, name, json.dumps(request).encode())
@@ -248,7 +249,7 @@ def lights_everything(monkeypatch):
         standing = situation.standing
         return tuple(standing.standings.machine.symbols) if hasattr(standing, "standings") else real(situation)
 
-    monkeypatch.setattr("accord.studio.walking.actions", symbols)
+    monkeypatch.setattr("accord.studio.situations.actions", symbols)
 
 
 @pytest.mark.parametrize("plant", [remembers_by_length, lights_everything])

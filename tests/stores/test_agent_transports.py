@@ -60,7 +60,7 @@ def ground(request):
         transport = InProcess()
 
         @asynccontextmanager
-        async def same():
+        async def same(**_):
             yield transport
             for box in transport._boxes.values():
                 box.is_open = False
@@ -68,7 +68,7 @@ def ground(request):
         return Ground(same)
     server = request.getfixturevalue("redis_server")
     redis.Redis.from_url(server.url).flushall()
-    return Ground(lambda: RedisStreams(server.url, patience=0))
+    return Ground(lambda patience=PATIENCE: RedisStreams(server.url, patience=patience))
 
 
 def pause_of(transport):
@@ -171,7 +171,7 @@ def test_who_plays_what(ground):
     other = PART._replace(role="C")
 
     async def test(opened):
-        async with opened() as transport:
+        async with opened(patience=0) as transport:
             assert await transport.find(PART) == []
             assert await transport.parts("b") == []
             await transport.open("b", [will(PART), will(other)], 10)

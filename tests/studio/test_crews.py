@@ -20,7 +20,7 @@ def asker():
 def test_who_may_say_what_and_where_everybody_is(asker):
     told = asker.ask("contract", text=TRAVEL)["protocols"][0]
     assert told["roles"] == ["Traveller", "Desk", "Airline"] and set(told["graphs"]) == set(told["roles"])
-    assert [row["row"] for row in told["sequence"]][:3] == ["message", "open", "message"]
+    assert [row["row"] for row in told["sequence"]][:4] == ["message", "open", "open", "message"]
     now = asker.ask("talk", text=TRAVEL)["now"]
     (move,) = now["moves"]
     assert move["word"] == "Traveller -> Desk: Request"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 from contextlib import closing
 
 import pytest
@@ -75,6 +76,30 @@ def test_deciding(opened):
     assert decided.status == 200 and decided.json["state"] == "allowed" and decided.json["by"] == "ana"
     assert decide(writer, review).status == 400
     assert guard.run([ToolCall("pay", HOSTILE, "c3")])[0].content == "paid"
+
+
+def test_of_two_who_decide_at_the_same_time_one_is_told(opened):
+    """Two browsers, or the studio and `accord review`: a review has one answer, and who came second learns of it."""
+    store, path, guard = opened
+    review = guard.reviews()[0].id
+    together = threading.Barrier(2)
+    answers = {}
+
+    def person(name, answer):
+        asker = Asker(paths=[path], store=store, writable=True)
+        together.wait()
+        answers[name] = decide(asker, review, by=name, answer=answer)
+
+    threads = [threading.Thread(target=person, args=pair) for pair in (("ana", "allow"), ("bo", "deny"))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    first, second = sorted(answers.values(), key=lambda answer: answer.status)
+    assert (first.status, second.status) == (200, 400)
+    assert "no such review any more" in second.json["error"] or "cannot be changed" in second.json["error"]
+    (told,) = Asker(paths=[path], store=store).ask("sessions")["reviews"] or [first.json]
+    assert (told["by"], told["state"]) == (first.json["by"], first.json["state"])
 
 
 def test_deciding_needs_the_contract(opened, tmp_path):

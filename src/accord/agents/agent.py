@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from accord.agents.runtime.strand import current_strand
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from types import UnionType
 
     from accord.agents.references import AgentRef
@@ -30,16 +31,25 @@ class Agent:
     async def on_start(self) -> None:
         """Runs when the agent starts, and again whenever it is started again after a crash."""
 
-    async def send(self, to: str | AgentRef | type[Agent], message: object, *, protocol: str | None = None) -> None:
+    async def send(
+        self,
+        to: str | AgentRef | type[Agent],
+        message: object,
+        *,
+        protocol: str | None = None,
+        cast: Mapping[str, AgentRef] | None = None,
+    ) -> None:
         """Send a message to a role, to an agent, or to the agent of a class.
 
         It goes into the conversation of this handler in which it is due. If there is none, and the message is one that
         a protocol begins with, it opens a conversation. Returns when the message is in the receiver's mailbox, and
         waits while that is full.
 
+        Where several agents play a role, `cast` says who plays it in the conversation that is opened.
+
         Raises `ViolationError` if the protocol does not allow it; nothing is sent then.
         """
-        await current_strand(self).send(to, message, protocol)
+        await current_strand(self).send(to, message, protocol, cast)
 
     async def reply(self, message: object, *, protocol: str | None = None) -> None:
         """Send a message to whoever sent the last one that this handler has received; errors as for `send`."""

@@ -16,6 +16,7 @@ from accord.choreography import compile_choreography, project
 from accord.choreography.compiling import compile_contract, load_contract
 from accord.errors import UsageError
 from accord.language.global_tree import CRASH, Record
+from accord.machine.ahead import ahead
 from accord.machine.contract import Contract, NamedProtocol
 from accord.machine.tables import Plain
 from accord.session.payloads import payload_checks
@@ -111,20 +112,7 @@ class Following:
     @cached_property
     def ahead(self) -> tuple[frozenset[Symbol], ...]:
         """For each state everything that can still happen from there."""
-        states = self.machine.states
-        found = [frozenset(self.edges(number)) for number in range(len(states))]
-        before: list[list[int]] = [[] for _ in states]
-        for number, state in enumerate(states):
-            for target in state.targets:
-                before[target].append(number)
-        todo = list(range(len(states)))
-        while todo:
-            number = todo.pop()
-            for earlier in before[number]:
-                if not found[number] <= found[earlier]:
-                    found[earlier] |= found[number]
-                    todo.append(earlier)
-        return tuple(found)
+        return ahead(self.machine)
 
     def payload_problem(self, label: str, payload: Mapping[str, Any]) -> str | None:
         """What is wrong with what a message carries, if anything is."""
@@ -156,6 +144,10 @@ def follow(protocol: object, role: str) -> Following:
     elif isinstance(protocol, Path):
         contract = load_contract(protocol)
     elif isinstance(protocol, str):
+        if protocol.endswith((".accord", ".json")):
+            raise UsageError(
+                f"E070: a `str` is the text of a contract; write `accord.load({protocol!r})` for that file"
+            )
         if protocol.isidentifier():
             given = (
                 f"a `str` is the text of a contract; for the one in a file write `accord.load(Path(…))[{protocol!r}]`"

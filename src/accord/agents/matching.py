@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from accord.agents.messages import is_message_class, typed_fields
 from accord.diagnostics import did_you_mean
+from accord.language.field_types import BASIC, python_type
 from accord.language.global_tree import Enumeration, Record
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ Types = Mapping[str, Record | Enumeration]
 """What a contract declares, by name."""
 Inside = frozenset[tuple[type, str]]
 """The classes and records that are being compared around one."""
-
-_BASIC = {"String": (str,), "Int": (int,), "Float": (float, int), "Bool": (bool,)}
 
 
 def mismatches(message_class: type, record: Record, declared: Types, names: Mapping[str, Any]) -> list[str]:
@@ -54,7 +53,7 @@ class _Match:
         for name, type_ in wanted.items():
             if name not in fields:
                 meant = did_you_mean(name, fields)
-                hint = f"; did you mean it by `{meant}`?" if meant else f"; add `{name}: {_python(type_)}`"
+                hint = f"; did you mean it by `{meant}`?" if meant else f"; add `{name}: {python_type(type_)}`"
                 yield f"`{owner}` has no field `{name}`, which record `{record.name}` has{hint}"
             else:
                 yield from self.field(fields[name], type_, f"`{owner}.{name}`", inside)
@@ -103,11 +102,11 @@ def _is_plainly(found: Any, type_: FieldType, declaration: Record | Enumeration 
     """Whether an annotation is a type that holds no others, or a mapping for a record."""
     if isinstance(declaration, Record):
         return _is_class(typing.get_origin(found) or found, Mapping)
-    return found in _BASIC.get(type_.name, ()) or (type_.name == "String" and bool(_texts(found)))
+    return found in BASIC.get(type_.name, ()) or (type_.name == "String" and bool(_texts(found)))
 
 
 def _wrong(found: Any, type_: FieldType, where: str) -> str:  # noqa: ANN401 - any annotation
-    return f"{where} is `{_shown(found)}`, and `{type_}` is `{_python(type_)}`"
+    return f"{where} is `{_shown(found)}`, and `{type_}` is `{python_type(type_)}`"
 
 
 def _bare(found: Any) -> Any:  # noqa: ANN401 - any annotation
@@ -151,13 +150,3 @@ def _is_class(found: object, base: type) -> bool:
 
 def _shown(found: object) -> str:
     return found.__name__ if isinstance(found, type) and not typing.get_args(found) else str(found)
-
-
-def _python(type_: FieldType) -> str:
-    """How a field's type is written in Python."""
-    inside = [_python(argument) for argument in type_.arguments]
-    if type_.name == "Option":
-        return f"{inside[0]} | None"
-    names = {"String": "str", "Int": "int", "Float": "float", "Bool": "bool", "List": "list", "Map": "dict"}
-    name = names.get(type_.name, type_.name)
-    return f"{name}[{', '.join(inside)}]" if inside else name

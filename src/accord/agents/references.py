@@ -16,4 +16,4 @@ class AgentRef:
     name: str
 
     def __post_init__(self) -> None:
-        check_name(self.name)
+        check_name(self.name, "the name of an agent")

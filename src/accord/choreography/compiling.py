@@ -53,8 +53,11 @@ def examine_contract(
     return document, None if between else contract, findings + between
 
 
-def load_contract(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Contract:
-    """The contract in a file: `.accord` text, or the JSON of `Contract.to_json` if the name ends in `.json`."""
+def load_contract(path: Path | str, *, limits: Limits = DEFAULT_LIMITS) -> Contract:
+    """The contract in a file: `.accord` text, or the JSON of `Contract.to_json` if the name ends in `.json`.
+
+    The file is named by its path, a `Path` or a `str`; a relative one is meant from where the program runs.
+    """
     return _followable(machine.load_contract(path, limits=limits))
 
 

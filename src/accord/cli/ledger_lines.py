@@ -32,7 +32,8 @@ VERDICTS: dict[str, tuple[str, Style]] = {
 _IN_A_PIPE = 100
 _NUMBER = 6
 _VERDICT = 12
-_NARROW = 80
+_NARROW, _WIDE = 80, 100
+_LEAST_ID = 7
 _LONGEST_WORD = 40
 _LEAST = 12
 _LONGEST_EXPLANATION = 4000
@@ -51,12 +52,16 @@ def entry_text(screen: Screen, entry: Entry) -> str:
         rest = f", version {entry.version}, {'with' if entry.keyed else 'without'} a key"
         name = clip(entry.id, max(width - _NUMBER - len("  ledger ") - len(rest), _LEAST))
         return f"{number}  {screen.paint('strong', f'ledger {name}')}{rest}"
-    session_width = 16 if width >= _NARROW else 8
+    session_width = 24 if width >= _WIDE else 16 if width >= _NARROW else 8
     if isinstance(entry, NoteEntry):
         session = screen.paint("faint", _padded(_session(entry.session, session_width), session_width))
         what = clip(entry.what, _LONGEST_WORD)
+        line = f"{number}  {session}  {screen.paint('strong', what)}"
         room = max(width - _NUMBER - 2 - session_width - 2 - display_width(what) - 1, _LEAST)
-        return f"{number}  {session}  {screen.paint('strong', what)} {json_text(entry.detail, room)}"
+        detail = json_text(entry.detail, _LONGEST_EXPLANATION)
+        if display_width(detail) <= room:
+            return f"{line} {detail}"
+        return f"{line}\n{screen.prose(detail, ' ' * (_NUMBER + 2))}"
     if not isinstance(entry, AttemptEntry):
         told = f"a crash had left {entry.bytes:,} bytes of a line; they were cut off"
         return f"{number}  {screen.paint('warning', told)}"
@@ -66,6 +71,16 @@ def entry_text(screen: Screen, entry: Entry) -> str:
     session = screen.paint("faint", _padded(_session(entry.session, session_width), session_width))
     line = f"{number}  {session}  {_padded(event, event_width)}  {screen.paint(style, name)}"
     return "\n".join((line, *_below(screen, entry, width)))
+
+
+def _session(name: object, width: int) -> str:
+    """The name of a session. In one of agents, `CONVERSATION/ROLE`, the role is what tells two lines apart."""
+    text = _text(name, _LONGEST_EXPLANATION)
+    head, slash, role = text.rpartition("/")
+    if display_width(text) <= width or not slash or width <= _LEAST_ID + 1:
+        return _text(name, width)
+    role = clip(role, width - 1 - _LEAST_ID)
+    return f"{clip(head, width - 1 - display_width(role))}/{role}"
 
 
 def _event(entry: AttemptEntry, width: int) -> str:
@@ -90,16 +105,6 @@ def _below(screen: Screen, entry: AttemptEntry, width: int) -> list[str]:
     if entry.explanation is not None:
         lines.append(screen.prose(_text(entry.explanation, _LONGEST_EXPLANATION), indent))
     return lines
-
-
-def _session(name: object, width: int) -> str:
-    """The name of a session; of `CONVERSATION/ROLE` the role is what tells entries apart, so the rest is cut first."""
-    whole = _text(name, width)
-    if not isinstance(name, str) or "/" not in name or not whole.endswith("…"):
-        return whole
-    before, _, role = name.rpartition("/")
-    shown = clip(role, width - 4)
-    return f"{clip(before, width - len(shown) - 1)}/{shown}"
 
 
 def _text(value: object, width: int) -> str:

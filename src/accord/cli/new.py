@@ -18,7 +18,7 @@ def command(name: str | None, file: Path | None) -> None:
     """Write a contract to begin with; without a name, list them all.
 
     NAME is one of the templates, FILE where to write it: NAME.accord in this folder if left out, standard output if -.
-    A file that is there already is left alone.
+    Into a folder it is written under its own name. A file that is there already is left alone.
 
     Exit status: 0 written · 2 there is no such template, or the file cannot be written.
     """
@@ -31,12 +31,16 @@ def command(name: str | None, file: Path | None) -> None:
         width = max(len(one.name) for one in every)
         for one in every:
             screen.print(f"{screen.paint('strong', f'{one.name:<{width}}')}  {one.summary}")
+        if screen.width is not None:  # for people; a program wants the list
+            screen.print(screen.paint("faint", "`accord new NAME` writes one; `accord studio` shows them"))
         return
     chosen = template(name)
     if file == Path("-"):
         click.echo(chosen.text, nl=False)
         return
-    target = file or Path(f"{chosen.name}.accord")
+    target = Path(f"{chosen.name}.accord") if file is None else file
+    if target.is_dir():
+        target /= f"{chosen.name}.accord"
     try:
         with target.open("x", encoding="utf-8") as stream:
             stream.write(chosen.text)

@@ -32,6 +32,8 @@ _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+([^\n]+))", re.MULTILINE
 )
 
+_CLASS = re.compile(r"^[ \t]*class[ \t]+\w+[ \t]*\(", re.MULTILINE)
+
 
 @dataclass(frozen=True)
 class Found:
@@ -77,7 +79,7 @@ def lint_files(found: Found) -> Report:
     from accord.machine.contract import read_source
 
     sources = [_read(path) for path in found.python]
-    files = read(sources, _around(found.python, sources))
+    files = read(sources, _around(found.python, sources), str(Path.cwd()))
     contracts = {wanted: _contract(wanted) for wanted in files.wanted}
     return lint(files, contracts, [read_source(path) for path in found.contracts])
 
@@ -124,7 +126,7 @@ def _around(paths: Iterable[Path], sources: list[Source]) -> list[Source]:
     todo = [
         (path, source)
         for path, source in zip(paths, sources, strict=True)
-        if path != STDIN and "accord" in source.text  # else there are no agents, and what its names mean is never asked
+        if path != STDIN and _CLASS.search(source.text)  # else there are no agents, and what names mean is never asked
     ]
     found: list[Source] = []
     while todo and len(found) < _MOST_AROUND:

@@ -75,7 +75,8 @@ AGENT_CODES = (
         "E070",
         "protocol is not known",
         "`@follows` names a protocol between roles: the text of a contract, the `Path` of its file, or what "
-        "`accord.load` or `accord.compile` made of it. A contract with several is followed by `contract[name]`.",
+        "`accord.load` or `accord.compile` made of it: `load` takes a path, `compile` a text. A contract with several "
+        "is followed by `contract[name]`.",
         _REPLYING.replace("@follows(ASKING, as_", '@follows("Asking", as_').replace("ASKING =", "UNUSED ="),
         _REPLYING,
     ),

@@ -105,7 +105,13 @@ class Contract:
     @cached_property
     def labeller(self) -> Labeller:
         """What tells which label a message of raw traffic has."""
-        return Labeller(self.document.events, refuses_unmatched_calls=bool(self.machines))
+        heard = {
+            symbol.label
+            for machine in self.machines.values()
+            for symbol in machine.symbols
+            if symbol.direction == "?" and not symbol.gated
+        }
+        return Labeller(self.document.events, frozenset(heard) if self.machines else None)
 
     @cached_property
     def needs_more_than_labels(self) -> str:
@@ -262,10 +268,17 @@ def compile_contract(
     return compile_document(document, limits)
 
 
-def load_contract(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Contract:
-    """The contract in a file: `.accord` text, or the JSON of `Contract.to_json` if the name ends in `.json`."""
-    if not isinstance(path, Path):
-        raise UsageError(f"a file is given as a `Path`, got `{type(path).__name__}`")
+def load_contract(path: Path | str, *, limits: Limits = DEFAULT_LIMITS) -> Contract:
+    """The contract in a file: `.accord` text, or the JSON of `Contract.to_json` if the name ends in `.json`.
+
+    A `str` is a path here, whereas `accord.compile` takes it for the text of a contract.
+    """
+    if not isinstance(path, Path | str):
+        raise UsageError(f"a file is given by its path, a `str` or a `Path`, got `{type(path).__name__}`")
+    if isinstance(path, str):
+        if not path or any(sign in path for sign in "\n{}"):
+            raise UsageError("`load` takes the path of a file; for the text of a contract use `accord.compile`")
+        path = Path(path)
     if path.suffix != ".json":
         return compile_contract(path, limits=limits)
     try:

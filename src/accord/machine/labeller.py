@@ -3,8 +3,9 @@
 Kind and name of a message lead to the few lines that could take it, mostly to one that needs no further look. Text is
 read only where a line looks at text, and a payload only where a line has guards.
 
-Without an `events` block a call of tool `t` is `!t`, its result or error `?t`, and an event its own name. What the
-other party's tools are told reaches nobody here, so it has a label only where the contract says so.
+Without an `events` block a call of tool `t` is `!t`, its result or error `?t`, and an event its own name. A protocol
+refuses what it does not name, so a result is an event only if the protocol speaks of it, as for a guard. What the other
+party's tools are told reaches nobody here, so it has a label only where the contract says so.
 """
 
 from __future__ import annotations
@@ -49,6 +50,10 @@ class RawMessage(Protocol):
     def answers(self) -> RawMessage | None:
         """The call that a result or an error answers, if it is known."""
 
+    @property
+    def labelled(self) -> bool:
+        """Whether the recording itself says which event it is."""
+
 
 class Label(NamedTuple):
     """What a message is. Without a `label` it is to be ignored."""
@@ -71,10 +76,12 @@ USER = "user"
 class Labeller:
     """Gives messages their labels. Pure: the same message always has the same label."""
 
-    __slots__ = ("_by_name", "_others", "lines", "refuses_unmatched_calls")
+    __slots__ = ("_by_name", "_others", "_results", "lines", "refuses_unmatched_calls")
 
-    def __init__(self, events: Events | None, *, refuses_unmatched_calls: bool) -> None:
-        self.refuses_unmatched_calls = refuses_unmatched_calls
+    def __init__(self, events: Events | None, results: frozenset[str] | None) -> None:
+        """`results` are the labels whose results a protocol speaks of; `None` where there are rules alone."""
+        self._results = results
+        self.refuses_unmatched_calls = results is not None
         """Whether a call without a label is a violation: under a protocol it is, under rules alone it passes."""
         self.lines: tuple[EventLine, ...] | None = None if events is None else events.lines
         self._by_name: dict[str, dict[str | None, _Found]] = {}
@@ -88,7 +95,7 @@ class Labeller:
     def label(self, message: RawMessage) -> Label | None:
         """The label of a message, `None` if nothing says what it is."""
         if self.lines is None:
-            return _plain(message)
+            return self._plain(message)
         kind = message.kind
         named, others, name = self._by_name[kind], self._others[kind], message.name
         found = named.get(name, others)
@@ -101,6 +108,20 @@ class Labeller:
                 return label
         return None
 
+    def _hears(self, label: str) -> bool:
+        """Whether the result of a tool is an event."""
+        return self._results is None or label in self._results
+
+    def _plain(self, message: RawMessage) -> Label | None:
+        """What a message is if no events block says so."""
+        kind, name = message.kind, message.name
+        if not name or kind in SPEAKERS or kind == "user call":
+            return None
+        label = normalise(name)
+        if kind in {"result", "error"} and not self._hears(label) and not message.labelled:
+            return None
+        return Label(DIRECTIONS[kind], label) if _answers_the_agent(message) else None
+
     @property
     def reads_outputs(self) -> bool:
         """Whether a label can depend on what a tool returned, or on the arguments of the call that this answers."""
@@ -111,7 +132,9 @@ class Labeller:
         """What a message of that kind and name can be: the first of these that has no test, or whose test it passes."""
         if self.lines is None:
             if kind in {"result", "error"} and name:
-                return [(_answers_the_agent, Label(DIRECTIONS[kind], normalise(name)))]
+                label = normalise(name)
+                test = _answers_the_agent if self._hears(label) else _is_labelled
+                return [(test, Label(DIRECTIONS[kind], label))]
             return [(None, Label(DIRECTIONS[kind], normalise(name)))] if name and kind in {"call", "event"} else []
         others = self._others[kind]
         found = self._by_name[kind].get(name if name is None else normalise(name), others)
@@ -120,17 +143,13 @@ class Labeller:
         return found if isinstance(found, list) else [(None, found)]
 
 
-def _plain(message: RawMessage) -> Label | None:
-    """What a message is if no events block says so."""
-    kind, name = message.kind, message.name
-    if not name or kind in SPEAKERS or kind == "user call":
-        return None
-    return Label(DIRECTIONS[kind], normalise(name)) if _answers_the_agent(message) else None
-
-
 def _answers_the_agent(message: RawMessage) -> bool:
     """Whether it is no answer to a call of the other party."""
     return message.answers is None or message.answers.kind != "user call"
+
+
+def _is_labelled(message: RawMessage) -> bool:
+    return message.labelled
 
 
 def _is_about(line: EventLine, kind: MessageKind) -> bool:

@@ -41,7 +41,7 @@ def message_of(label: str, index: int = 0) -> Message:
         except ValueError:
             return Message("event", index, None, label)
         kind: Kind = "call" if direction == "!" else "result"
-        return Message(kind, index, None, name)
+        return Message(kind, index, None, name, labelled=True)
     return Message("event", index, None, label)
 
 

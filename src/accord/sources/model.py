@@ -52,6 +52,8 @@ class Message(msgspec.Struct, gc=False):
     """The call that a result or an error answers."""
     moment: Moment = None
     """When, as recorded."""
+    labelled: bool = False
+    """Whether the recording itself says which event it is, so that it is one whatever the contract speaks of."""
 
     @property
     def at(self) -> float | None:

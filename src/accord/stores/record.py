@@ -96,14 +96,14 @@ _BEFORE_SEAL = b',"seal":"'
 _FRAMED = len(_BEFORE_SEAL) + 64 + len(b'"}')
 
 
-def check_name(key: object) -> str:
-    """The key of a session; `UsageError` if it cannot be one."""
+def check_name(key: object, what: str = "the key of a session") -> str:
+    """The key of a session, or what else is named like one; `UsageError` if it cannot be one."""
     if type(key) is not str or not key:
-        raise UsageError(f"the key of a session is a non-empty `str`, got {key!r}")
+        raise UsageError(f"{what} is a non-empty `str`, got {key!r}")
     if len(key) > LONGEST_KEY:
-        raise UsageError(f"the key of a session has {LONGEST_KEY} characters at the most, got {len(key):,}")
+        raise UsageError(f"{what} has {LONGEST_KEY} characters at the most, got {len(key):,}")
     if not key.isprintable():
-        raise UsageError(f"the key of a session has printable characters only, got {key!r}")
+        raise UsageError(f"{what} has printable characters only, got {key!r}")
     return key
 
 

@@ -33,7 +33,7 @@ def reply(table: Table[_T], holder: _T, name: str, body: bytes) -> Reply:
         return 500, encode({"error": str(error)})
     except AccordError as error:
         return 400, encode({"error": str(error)})
-    except MemoryError:
+    except (MemoryError, SystemError):
         raise  # not something that one request can be told: the process has to go
     except Exception as error:  # noqa: BLE001 - whatever broke inside, the page gets an answer and the studio goes on
         return 500, encode({"error": str(InternalError(f"{type(error).__name__}: {error}"))})

@@ -59,6 +59,10 @@ def main() -> int:
         _work(asked, told, bounds, Path(uploads))
     except MemoryError:
         return OUT_OF_MEMORY
+    except SystemError:  # what is written in C may fail like this if it gets no memory
+        if 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < bounds.memory_bytes // 2:
+            raise
+        return OUT_OF_MEMORY
     return 0
 
 

@@ -1,9 +1,9 @@
 """What a program that uses accord needs for its own tests.
 
 `StoreConformance` is what every store has to pass, `StoreHarness` what it needs to know of yours. `FaultyStore` wraps a
-store and breaks it on purpose. `EverySchedule` and `RandomSchedule` decide which agent moves next. `servers` starts
-PostgreSQL and Redis on loopback. pytest is needed for the suite only. `assert_conforms` holds a trace to a contract;
-the fixture `accord_trace` is in `pytest_plugin`, which pytest finds.
+store and breaks it on purpose. `EverySchedule`, `FreshSchedules` and `RandomSchedule` decide which agent moves next.
+`servers` starts PostgreSQL and Redis on loopback. pytest is needed for the suite only. `assert_conforms` holds a trace
+to a contract; the fixture `accord_trace` is in `pytest_plugin`, which pytest finds.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from accord.testing.conformance import StoreConformance
     from accord.testing.faulty import Fault, FaultyStore
     from accord.testing.harness import StoreHarness
-    from accord.testing.schedules import EverySchedule, RandomSchedule
+    from accord.testing.schedules import EverySchedule, FreshSchedules, RandomSchedule
     from accord.testing.traces import TraceCase, assert_conforms
 
 __all__ = [
     "EverySchedule",
     "Fault",
     "FaultyStore",
+    "FreshSchedules",
     "RandomSchedule",
     "StoreConformance",
     "StoreHarness",
@@ -36,6 +37,7 @@ _HOME = {
     "EverySchedule": "accord.testing.schedules",
     "Fault": "accord.testing.faulty",
     "FaultyStore": "accord.testing.faulty",
+    "FreshSchedules": "accord.testing.schedules",
     "RandomSchedule": "accord.testing.schedules",
     "StoreConformance": "accord.testing.conformance",
     "StoreHarness": "accord.testing.harness",

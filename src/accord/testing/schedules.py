@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["EverySchedule", "RandomSchedule"]
+__all__ = ["EverySchedule", "FreshSchedules", "RandomSchedule"]
 
 
 class RandomSchedule:
@@ -72,4 +72,67 @@ class _Replay:
         place = len(self.taken)
         chosen = self._prefix[place] if place < len(self._prefix) else 0
         self.taken.append((chosen, len(waiting)))
+        return chosen
+
+
+class FreshSchedules:
+    """Schedules at random, none of them twice, up to `most` of them; `complete` says whether these were all.
+
+    Of a small program that is every schedule. Of a large one they are spread over all of it, where `EverySchedule`
+    would try the last choices of one beginning.
+
+    Example:
+        >>> runs = []
+        >>> fresh = FreshSchedules(most=100)
+        >>> for schedule in fresh:
+        ...     first = schedule(["a", "b"])
+        ...     runs.append((first, schedule(["b"] if first == 0 else ["a", "c"])))
+        >>> sorted(runs), fresh.complete
+        ([(0, 0), (1, 0), (1, 1)], True)
+    """
+
+    def __init__(self, most: int, seed: int = 0) -> None:
+        self.most = most
+        self.complete = False
+        self._random = Random(seed)
+
+    def __iter__(self) -> Iterator[_Fresh]:
+        root = _Fork()
+        for _ in range(self.most):
+            fresh = _Fresh(root, self._random)
+            yield fresh
+            for fork, chosen in reversed(fresh.taken):
+                fork.left.remove(chosen)
+                fork.behind.pop(chosen, None)
+                if fork.left:
+                    break
+            else:
+                self.complete = True
+                return
+
+
+class _Fork:
+    """A place where something is chosen: what has not been tried to its end, and the forks behind it."""
+
+    def __init__(self) -> None:
+        self.left: list[int] = []
+        self.behind: dict[int, _Fork] = {}
+
+
+class _Fresh:
+    """One run that differs from all before it."""
+
+    def __init__(self, root: _Fork, chance: Random) -> None:
+        self.taken: list[tuple[_Fork, int]] = []
+        self._here = root
+        self._random = chance
+
+    def __call__(self, waiting: Sequence[str]) -> int:
+        """The index of one that waits."""
+        here = self._here
+        if not here.left:
+            here.left = list(range(len(waiting)))
+        chosen = self._random.choice(here.left)
+        self.taken.append((here, chosen))
+        self._here = here.behind.setdefault(chosen, _Fork())
         return chosen

@@ -9,9 +9,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from accord.agents.check.fitting import python_type
 from accord.diagnostics import Source
 from accord.language import parse
+from accord.language.field_types import python_type
 from accord.language.global_tree import Enumeration, Record
 
 HERE = Path(__file__).parent

@@ -8,9 +8,31 @@ from __future__ import annotations
 from random import Random
 from textwrap import indent
 
-from accord.agents.check.contracts import Script, compile_text
+from accord.agents.check.contracts import compile_text
+from accord.agents.check.scripts import Script
 from accord.diagnostics import Source
 from accord.language.global_tree import CRASH
+
+_MANAGERS = """
+class Quiet:
+    async def __aenter__(self):
+        return self
+    async def __aexit__(self, kind, error, trace):
+        return kind is ValueError
+
+
+import contextlib
+
+
+@contextlib.contextmanager
+def quiet():
+    try:
+        yield
+    except ValueError:
+        print("quiet")
+
+
+"""
 
 
 class Writer:
@@ -21,6 +43,7 @@ class Writer:
         self.chance = chance
         self.slips = slips
         self.left = 0
+        self.parts: list[str] = []
 
     def slip(self) -> bool:
         return self.chance.random() < self.slips
@@ -43,8 +66,10 @@ class Writer:
             name = "Crash" if label == CRASH else label
             body = self.block(target, sender)
             methods.append(f"async def on_{label.lower()}(self, message: {name}):\n" + indent(body, "    "))
+        for number, text in enumerate(self.parts):
+            methods.append(f"async def part_{number}(self):\n" + indent(text, "    "))
         body = "\n\n".join(methods) or "pass"
-        return f'@follows(CONTRACT, as_="{script.role}")\nclass Tested(Agent):\n{indent(body, "    ")}\n'
+        return _MANAGERS + f'@follows(CONTRACT, as_="{script.role}")\nclass Tested(Agent):\n{indent(body, "    ")}\n'
 
     def block(self, state: int, last: str | None) -> str:
         """What a strand does from a state on."""
@@ -58,7 +83,32 @@ class Writer:
             return f"try:\n    work('x')\n{indent(text, '    ')}except ValueError:\n{indent(text, '    ')}"
         if self.chance.random() < 0.1:
             return f"try:\n{indent(text, '    ')}finally:\n    print('over')\n"
-        return text
+        return self.wrapped(text) if self.chance.random() < 0.25 else text
+
+    def wrapped(self, text: str) -> str:
+        """The same in some way in which people write; where it may be left out, that is a slip."""
+        front, call = "", f"self.part_{len(self.parts)}()"
+        ways = ["for _ in range(1):", "for word in ('a',):", "async with asyncio.timeout(60):", "if (yes := True):"]
+        ways += [
+            f"await {call}",
+            f"[await {call} for _ in (1,)]",
+            f"await asyncio.wait_for({call}, 60)",
+            "match",
+            "flag",
+        ]
+        if self.slip():
+            ways = ["with suppress(ValueError):", "with quiet():", "async with Quiet():", "for _ in range(2):"]
+            front = "work('x')\n" if self.chance.random() < 0.7 else ""
+        way = self.chance.choice(ways)
+        if "part_" in way:
+            self.parts.append(text)
+            return f"{way}\nreturn\n"
+        inner = indent(front + text, "    ")
+        if way == "match":
+            return f"match flip():\n    case True:\n{indent(inner, '    ')}    case _:\n{indent(inner, '    ')}"
+        if way == "flag":
+            return f"flag = flip()\nif flag:\n{inner}if not flag:\n{inner}"
+        return f"{way}\n{inner}"
 
     def odd(self) -> str:
         """Something that has no business here."""

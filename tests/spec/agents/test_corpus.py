@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 from tests.spec.agents.corpus import CASES
 
@@ -14,21 +16,24 @@ def found_in(case) -> list[tuple[str, int]]:
     return sorted((d.code, d.source.line_and_column(d.span.start)[0]) for d in report.findings)
 
 
+found_once = cache(found_in)
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_what_is_found(case):
-    assert found_in(case) == list(case.expected)
+    assert found_once(case) == list(case.expected)
 
 
 def test_precision_and_recall(health):
     right = found = expected = silent = 0
     for case in CASES:
-        here, wanted = found_in(case), list(case.expected)
+        here, wanted = list(found_once(case)), list(case.expected)
         found, expected = found + len(here), expected + len(wanted)
         for finding in wanted:
             if finding in here:
                 here.remove(finding)
                 right += 1
-        silent += bool(case.expected) and not found_in(case)
+        silent += bool(case.expected) and not found_once(case)
     wrong = sum(bool(case.expected) for case in CASES)
     health(
         f"{len(CASES)} small agents ({wrong} wrong, {len(CASES) - wrong} right): precision {right / found:.3f}, "

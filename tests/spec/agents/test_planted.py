@@ -11,6 +11,7 @@ from accord.agents.check import (
     conversing,
     declarations,
     escapes,
+    exploring,
     expressions,
     fitting,
     kinds,
@@ -19,14 +20,14 @@ from accord.agents.check import (
     studying,
     visiting,
 )
-from accord.agents.check.contracts import Script
 from accord.agents.check.exceptions import Catch
+from accord.agents.check.scripts import Script
 from accord.agents.check.worlds import World
 
 PLANTED = {
     "nothing is ever owed": (Script, "owes", lambda *_: False),
     "whatever comes is taken": (Script, "is_taken", lambda *_: True),
-    "nothing raises": (visiting.Visit, "raise_from", lambda *_: None),
+    "nothing raises": (exploring.Exploring, "raise_from", lambda *_: None),
     "every exception is caught": (Catch, "takes", lambda *_: True),
     "no exception is caught": (Catch, "takes", lambda *_: False),
     "names are never known": (knowing.Knowledge, "name", lambda *_: None),

@@ -50,6 +50,21 @@ def test_a_role_its_handlers_and_what_they_take():
     assert {label: h.method for label, h in declaration.handlers.items()} == {"SchemaChanged": "on_message"}
 
 
+def test_a_path_is_no_text_and_a_text_is_no_path(tmp_path):
+    path = tmp_path / "sync.accord"
+    path.write_text(SYNC)
+    assert accord.load(str(path)).digest == accord.load(path).digest == accord.compile(SYNC).digest
+    with pytest.raises(UsageError, match=r"E070: a `str` is the text of a contract; .* `accord.load\('sync.accord'\)`"):
+        follows("sync.accord", as_="APISteward")
+    for text in (SYNC, "protocol P { A -> B: M }", ""):
+        with pytest.raises(UsageError, match=r"takes the path of a file; .* use `accord.compile`"):
+            accord.load(text)
+    with pytest.raises(UsageError, match=r"cannot read nowhere\.accord: No such file"):
+        accord.load("nowhere.accord")
+    with pytest.raises(UsageError, match="a `str` or a `Path`, got `int`"):
+        accord.load(1)
+
+
 def test_protocols_come_from_text_files_and_contracts(tmp_path):
     path = tmp_path / "sync.accord"
     path.write_text(SYNC + "protocol Other { A -> B: Acknowledged }")

@@ -32,7 +32,7 @@ def test_the_role_in_a_conversation_is_not_cut_off(accord, tmp_path):
         fill(ledger, 1, "0123456789abcdef/FrontDesk")
         fill(ledger, 1, f"0123456789abcdef/{HOSTILE * 9}")
     shown = accord("ledger", "show", tmp_path / "a.ledger").stdout
-    assert " 01234…/FrontDesk  !" in shown
+    assert " 0123456789abc…/FrontDesk  !" in shown
     assert "\x1b" not in shown
 
 

@@ -90,6 +90,29 @@ def test_packages_and_relative_imports(accord, write, tmp_path, monkeypatch):
     assert "--> ../parts/messages.py:6:" in accord("lint", "../agent.py").stdout
 
 
+def test_an_agent_by_inheritance_alone(accord, write, project, tmp_path, monkeypatch):
+    write("", "__init__.py")
+    write(RIGHT, "agent.py")
+    child = write(
+        "from agent import Server\nfrom messages import Ask\n\n\n"
+        "class Silent(Server):\n    async def on_ask(self, ask: Ask):\n        pass\n",
+        "silent.py",
+    )
+    for path in (child, tmp_path):
+        assert "silent.py:6:15" in accord("lint", path).stdout
+    monkeypatch.chdir(tmp_path)
+    write(child.read_text().replace("from agent", f"from {tmp_path.name}.agent"), "silent.py")
+    assert "silent.py:6:15" in accord("lint", "silent.py").stdout
+
+
+def test_a_contract_by_the_path_of_its_file(accord, write, tmp_path, monkeypatch):
+    write(CONTRACT, "contracts/asking.accord")
+    write(MESSAGES, "messages.py")
+    write(RIGHT.replace('Path(__file__).parent / "asking.accord"', '"contracts/asking.accord"'), "agent.py")
+    monkeypatch.chdir(tmp_path)
+    assert accord("lint", "agent.py").exit_code == 0
+
+
 def test_a_contract_from_where_the_command_runs(accord, write, tmp_path, monkeypatch):
     write(CONTRACT, "contracts/asking.accord")
     write(MESSAGES, "code/messages.py")

@@ -36,3 +36,10 @@ def test_an_unknown_name(accord):
     result = accord("new", "bookin")
     assert result.exit_code == 2
     assert "did you mean `booking`?" in result.stderr
+
+
+def test_into_a_folder(accord, tmp_path):
+    result = accord("new", "retry", tmp_path)
+    assert result.exit_code == 0
+    assert (tmp_path / "retry.accord").read_text() == template("retry").text
+    assert accord("new", "retry", tmp_path).exit_code == 2

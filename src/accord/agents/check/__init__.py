@@ -2,7 +2,8 @@
 
 Texts become modules (`modules`, `names`), classes that follow protocols (`declarations`, `following`), and graphs
 (`graph`, `building`); a walk through every way and every state (`walking`, `studying`) asks the role's own machine at
-each message (`conversing`). What is wrong is said by `rules`, one file each.
+each message (`scripts`, `conversing`). Where an agent gets out of sight is found beside it (`escapes`, `bodies`,
+`patching`). What is wrong is said by `rules`, one file each.
 """
 
 from __future__ import annotations

@@ -14,14 +14,12 @@ from typing import TYPE_CHECKING
 from accord.agents.check.modules import Value
 from accord.agents.check.names import Outside
 from accord.choreography import compile_choreography, findings_in
-from accord.diagnostics import Source, Span
 from accord.errors import ContractError
 from accord.language import examine
-from accord.language.global_tree import CRASH, Enumeration, Record
-from accord.language.labels import is_name, print_label
+from accord.language.global_tree import Enumeration, Record
+from accord.language.labels import is_name
 from accord.limits import DEFAULT_LIMITS
 from accord.machine.contract import compile_document
-from accord.machine.tables import Plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,11 +27,10 @@ if TYPE_CHECKING:
     from accord.agents.check.modules import Module, Scope
     from accord.agents.check.names import Program
     from accord.choreography import Choreography
-    from accord.diagnostics import Diagnostic
+    from accord.diagnostics import Diagnostic, Source
     from accord.language.tree import Document
-    from accord.machine.tables import Machine
 
-__all__ = ["Compiled", "Given", "InFile", "Named", "NotRead", "Script", "Written", "compile_text", "given_by"]
+__all__ = ["Compiled", "Given", "InFile", "Mistaken", "Named", "NotRead", "Written", "compile_text", "given_by"]
 
 _LOADERS = frozenset({"accord.load", "accord.compile", "accord.Contract"})
 _PATHS = frozenset({"pathlib.Path", "pathlib.PurePath"})
@@ -67,13 +64,21 @@ class Named:
 
 
 @dataclass(frozen=True)
+class Mistaken:
+    """A path where a text is meant, or the other way round."""
+
+    what: str
+    help: str
+
+
+@dataclass(frozen=True)
 class NotRead:
     """An expression of which nothing can be said before it runs."""
 
     why: str
 
 
-Given = Written | InFile | Named | NotRead
+Given = Written | InFile | Named | Mistaken | NotRead
 
 
 def given_by(expression: ast.expr, scope: Scope, program: Program, depth: int = 0) -> Given:
@@ -82,6 +87,8 @@ def given_by(expression: ast.expr, scope: Scope, program: Program, depth: int = 
         return NotRead("the name stands for itself")
     if isinstance(expression, ast.Constant) and isinstance(expression.value, str):
         text = expression.value
+        if text.endswith((".accord", ".json")):
+            return Mistaken("a text is a contract here, and no path", f"write `accord.load({text!r})`")
         return Named(text.strip()) if is_name(text.strip()) else Written(text, scope.module, expression)
     if isinstance(expression, ast.Subscript):
         return _chosen(expression, scope, program, depth)
@@ -125,6 +132,8 @@ def _loaded(call: ast.Call, scope: Scope, program: Program, *, is_file: bool) ->
     text = _text(argument, scope, program)
     if text is None:
         return NotRead(f"`{ast.unparse(argument)[:60]}` is no plain path")
+    if is_file and (not text or any(sign in text for sign in "\n{}")):
+        return Mistaken("`accord.load` takes the path of a file", "for the text of a contract write `accord.compile`")
     if is_file:
         return InFile(text, scope.module.source.name, beside=False)
     return given_by(argument, scope, program)
@@ -215,120 +224,3 @@ def compile_text(source: Source, line: int = 1) -> Compiled:
     except ContractError as error:
         return Compiled(None, error.diagnostics)
     return Compiled(document, findings, made, line)
-
-
-class Script:
-    """What a role may do in each state of its own machine, asked by label and partner."""
-
-    def __init__(self, compiled: Compiled, protocol: str, role: str) -> None:
-        self.compiled = compiled
-        self.protocol = protocol
-        self.role = role
-        choreography = compiled.choreographies[protocol]
-        machine = choreography.machines[role]
-        self.identity = (id(compiled), protocol)
-        """What two agents share if they follow the same protocol."""
-        self.roles = choreography.roles
-        self._global = choreography.machine
-        self.sends: list[dict[tuple[str, str], int]] = []
-        self.receives: list[dict[tuple[str, str], int]] = []
-        self.stops: list[bool] = []
-        self._crashing: set[int] = set()
-        for position, state in enumerate(machine.states):
-            edges = state.edges if isinstance(state, Plain) else ()
-            by_direction: dict[str, dict[tuple[str, str], int]] = {"!": {}, "?": {}}
-            for number, target in edges:
-                symbol = machine.symbols[number]
-                if symbol.direction == "!" and symbol.label == CRASH:
-                    self._crashing.add(position)
-                    continue  # nobody sends it: the run time tells the others
-                by_direction[symbol.direction][symbol.label, symbol.partner or ""] = target
-            self.sends.append(by_direction["!"])
-            self.receives.append(by_direction["?"])
-            self.stops.append(state.stop is not None)
-        self.sent = frozenset(key for moves in self.sends for key in moves)
-        self.received = frozenset(key for moves in self.receives for key in moves)
-        self.ahead = _ahead(machine)
-
-    def received_before(self, state: int) -> list[str]:
-        """The messages after which the role is in a state, if it is only so after messages."""
-        return sorted({label for moves in self.receives for (label, _), target in moves.items() if target == state})
-
-    def partners_ahead(self, state: int) -> set[str]:
-        """Everybody with whom the role can still have to do."""
-        seen, todo = {state}, [state]
-        found: set[str] = set()
-        while todo:
-            here = todo.pop()
-            for (_, partner), target in [*self.sends[here].items(), *self.receives[here].items()]:
-                found.add(partner)
-                if target not in seen:
-                    seen.add(target)
-                    todo.append(target)
-        return found
-
-    def crash_is_handled(self, state: int) -> bool:
-        """Whether the protocol says what comes if the role crashes in a state."""
-        return state in self._crashing
-
-    def is_taken(self, state: int, labels: tuple[str, ...]) -> bool:
-        """Whether one who waits for these messages gets one, whatever the partners do.
-
-        He does if no other message can come instead: from the same partner, or one that has no place afterwards.
-        """
-        wanted = [key for key in self.receives[state] if key[0] in labels]
-        for label, partner in self.receives[state]:
-            if label not in labels and not any(
-                sender != partner and (label, partner) in self.ahead[self.receives[state][word, sender]]
-                for word, sender in wanted
-            ):
-                return False
-        return bool(wanted)
-
-    def others(self, state: int, labels: tuple[str, ...]) -> list[tuple[str, str]]:
-        """What else can come in a state."""
-        return [key for key in self.receives[state] if key[0] not in labels]
-
-    def is_over(self, state: int) -> bool:
-        """Whether nothing more can happen."""
-        return not self.sends[state] and not self.receives[state]
-
-    def owes(self, state: int) -> bool:
-        """Whether the conversation waits for this role, and for nobody else."""
-        return bool(self.sends[state]) and not self.receives[state] and not self.stops[state]
-
-    def step_of(self, label: str) -> str:
-        """The step at which the role sends a message, if it ever does."""
-        partners = [partner for word, partner in sorted(self.sent) if word == label]
-        return self.step(label, partners[0], sending=True) if partners else ""
-
-    def step(self, label: str, partner: str, *, sending: bool) -> str:
-        """The step as it stands in the protocol, and where."""
-        message = (self.role, partner, label) if sending else (partner, self.role, label)
-        text = f"`{message[0]} -> {message[1]}: {print_label(label)}`"
-        source = self.compiled.document.source if self.compiled.document is not None else Source("")
-        for node in self._global.nodes:
-            if self._global.messages[node.message] == message and node.span != Span(0, 0):
-                line = source.line_and_column(node.span.start)[0] + self.compiled.line - 1
-                return f"{text} ({source.name}:{line})"
-        return text
-
-
-def _ahead(machine: Machine) -> list[frozenset[tuple[str, str]]]:
-    """For each state everything that can still be received from there, by label and sender."""
-    found: list[set[tuple[str, str]]] = []
-    before: list[list[int]] = [[] for _ in machine.states]
-    for number, state in enumerate(machine.states):
-        edges = state.edges if isinstance(state, Plain) else ()
-        symbols = [machine.symbols[symbol] for symbol, _ in edges]
-        found.append({(symbol.label, symbol.partner or "") for symbol in symbols if symbol.direction == "?"})
-        for target in state.targets:
-            before[target].append(number)
-    todo = list(range(len(found)))
-    while todo:
-        number = todo.pop()
-        for earlier in before[number]:
-            if not found[number] <= found[earlier]:
-                found[earlier] |= found[number]
-                todo.append(earlier)
-    return [frozenset(keys) for keys in found]

@@ -29,8 +29,8 @@ from accord.agents.check.worlds import GONE, RESULT, Conversation, Known, World
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from accord.agents.check.contracts import Script
     from accord.agents.check.missteps import Misstep
+    from accord.agents.check.scripts import Script
 
 __all__ = ["Addressee", "Outcome", "receive", "reply", "send"]
 

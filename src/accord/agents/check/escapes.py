@@ -91,10 +91,17 @@ def _of_builtin(
     elif node.id in _LOOKING_UP:
         if not is_called:
             yield node, _unknown(node.id)
+    elif is_called and _begins(parents.get(id(parent))):
+        return
     elif not is_called or not is_super(parent):
         yield node, "which class `super` means here is not followed"
     elif not isinstance(parents.get(id(parent)), ast.Attribute):
         yield node, "`super()` is the agent under another name: what is done with it is not followed"
+
+
+def _begins(node: ast.AST | None) -> bool:
+    """Whether it is `….__init__`, as in `super(Server, self).__init__()`: whatever that does, it is no handler."""
+    return isinstance(node, ast.Attribute) and node.attr == "__init__"
 
 
 def _unknown(name: str) -> str:
@@ -119,6 +126,8 @@ def _of_self(
         yield parent or node, f"what `{called}` finds is known only while the program runs"
     elif called == "type" and isinstance(parent, ast.Call) and len(parent.args) == 1:
         yield from _of_class(parent, parents, effectful)
+    elif called == "super" and _begins(parents.get(id(parent))):
+        return
     elif called in _HARMLESS:
         meaning = program.look_up(called, method.scope)
         if not isinstance(meaning, Outside) or not meaning.name.startswith("builtins."):

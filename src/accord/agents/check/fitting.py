@@ -11,6 +11,7 @@ from accord.agents.check.messages import annotation_of, read_message
 from accord.agents.check.modules import Class, Value
 from accord.agents.check.names import Outside
 from accord.diagnostics import did_you_mean
+from accord.language.field_types import BASIC, python_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,9 +22,8 @@ if TYPE_CHECKING:
     from accord.agents.check.names import Program
     from accord.language.global_tree import FieldType, Record
 
-__all__ = ["Misfit", "misfits", "python_type"]
+__all__ = ["Misfit", "misfits"]
 
-_BASIC = {"String": {"str"}, "Int": {"int"}, "Float": {"float", "int"}, "Bool": {"bool"}}
 _LISTS = {"list", "tuple", "List", "Tuple", "Sequence", "MutableSequence"}
 _MAPS = {"dict", "Dict", "Mapping", "MutableMapping"}
 _WRAPPERS = {"Annotated", "Final", "Required", "ReadOnly"}
@@ -44,16 +44,6 @@ class Misfit:
 def misfits(message: MessageClass, record: Record, compiled: Compiled, program: Program) -> list[Misfit]:
     """Everything in which a class differs from a record."""
     return list(_Fit(compiled, program).differences(message, record, frozenset()))
-
-
-def python_type(type_: FieldType) -> str:
-    """How a field's type is written in Python."""
-    inside = [python_type(argument) for argument in type_.arguments]
-    if type_.name == "Option":
-        return f"{inside[0]} | None"
-    names = {"String": "str", "Int": "int", "Float": "float", "Bool": "bool", "List": "list", "Map": "dict"}
-    name = names.get(type_.name, type_.name)
-    return f"{name}[{', '.join(inside)}]" if inside else name
 
 
 @dataclass(frozen=True)
@@ -111,8 +101,8 @@ class _Fit:
         name, arguments, meaning = self.parts(read, scope)
         if type_.name == "Any" or name == "Any":
             return
-        if isinstance(meaning, Value):  # Name = list[str]
-            yield from self.unlike(meaning.expression, meaning.scope, type_, where, inside, place, depth + 1)
+        if isinstance(meaning, Value):  # Name = list[str], Name = NewType("Name", str)
+            yield from self.unlike(self.meant(meaning), meaning.scope, type_, where, inside, place, depth + 1)
             return
         if name in _WRAPPERS and arguments:
             yield from self.unlike(arguments[0], scope, type_, where, inside, place, depth + 1)
@@ -124,8 +114,10 @@ class _Fit:
             f"{where} is `{shown}`, and `{type_}` is `{python_type(type_)}`",
             f"declare it as `{python_type(type_)}`",
         )
-        if type_.name in _BASIC:
-            if name not in _BASIC[type_.name] and not (type_.name == "String" and self.texts(read, scope)):
+        if type_.name in BASIC:
+            if name not in {kind.__name__ for kind in BASIC[type_.name]} and not (
+                type_.name == "String" and self.texts(read, scope)
+            ):
                 yield wrong if self.is_known(name, meaning) else self.doubt(scope, place, where, shown)
         elif type_.name in {"Option", "List", "Map"}:
             for inner, wanted, there in self.inside(read, scope, type_, where):
@@ -167,6 +159,13 @@ class _Fit:
                 yield self.doubt(wrong.scope, wrong.node, "a field", name)
             else:
                 yield wrong
+
+    def meant(self, value: Value) -> ast.expr:
+        """What a name for a type stands for."""
+        made = value.expression
+        if isinstance(made, ast.Call) and len(made.args) == 2:
+            return made.args[1] if ast.unparse(made.func).rsplit(".", 1)[-1] == "NewType" else made
+        return made
 
     def doubt(self, scope: Scope, place: ast.AST, where: str, shown: str) -> Misfit:
         return Misfit(

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from accord.agents.check.contracts import (
     InFile,
+    Mistaken,
     Named,
     NotRead,
-    Script,
     Written,
     compile_text,
     given_by,
@@ -20,11 +20,13 @@ from accord.agents.check.rules.not_analysed import not_analysed
 from accord.agents.check.rules.unclear import declaration
 from accord.agents.check.rules.unknown_protocol import (
     missing_protocol,
+    mistaken_protocol,
     no_such_protocol,
     not_one_protocol,
     unreadable_contract,
 )
 from accord.agents.check.rules.unknown_role import no_role, no_such_role
+from accord.agents.check.scripts import Script
 from accord.diagnostics import Diagnostic, Note, Source, Span
 
 if TYPE_CHECKING:
@@ -76,27 +78,28 @@ class Contracts:
             self._report(missing_protocol(), follows, follows.call)
             return None
         given = given_by(follows.protocol, follows.scope, self.program)
-        if isinstance(given, NotRead):
-            self._report(not_analysed(f"which protocol is followed: {given.why}"), follows, follows.protocol)
-            return None
-        if isinstance(given, Named):
-            known = [name for compiled in self.compiled.values() for name in compiled.choreographies]
-            self._report(no_such_protocol(given.name, known, by_name=True), follows, follows.protocol)
+        if not isinstance(given, Written | InFile):
+            self._report(self._not_given(given), follows, follows.protocol)
             return None
         compiled = self.contract(given, follows)
-        if compiled is None:
-            return None
-        protocol = self._protocol(given, compiled, follows)
-        if protocol is None:
-            return None
-        role = self._role(follows)
-        if role is None:
+        protocol = self._protocol(given, compiled, follows) if compiled is not None else None
+        role = self._role(follows) if protocol is not None else None
+        if compiled is None or protocol is None or role is None:
             return None
         roles = compiled.choreographies[protocol].roles
         if role not in roles:
             self._report(no_such_role(role, protocol, roles), follows, follows.role or follows.call)
             return None
         return Script(compiled, protocol, role)
+
+    def _not_given(self, given: Named | Mistaken | NotRead) -> Misstep:
+        """Why an expression stands for no contract."""
+        if isinstance(given, Mistaken):
+            return mistaken_protocol(given.what, given.help)
+        if isinstance(given, NotRead):
+            return not_analysed(f"which protocol is followed: {given.why}")
+        known = [name for compiled in self.compiled.values() for name in compiled.choreographies]
+        return no_such_protocol(given.name, known, by_name=True)
 
     def _protocol(self, given: Given, compiled: Compiled, follows: Follows) -> str | None:
         names = list(compiled.choreographies)

@@ -11,6 +11,8 @@ from accord.agents.check.messages import annotation_of, labels_in
 from accord.agents.check.modules import Class
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from accord.agents.check.modules import Scope
     from accord.agents.check.names import Program
 
@@ -21,10 +23,10 @@ _DEEPEST = 16
 
 @dataclass(frozen=True)
 class MessageKinds:
-    """The messages of an agent's protocols by label, as the names around the agent mean them."""
+    """The labels of an agent's protocols, and the classes that they are where those are in the files."""
 
     labels: frozenset[str]
-    scope: Scope
+    classes: Mapping[str, Class]
     program: Program
 
     def is_one_of(self, label: str, classes: ast.expr, scope: Scope) -> bool | None:
@@ -53,8 +55,7 @@ class MessageKinds:
         return not isinstance(meaning, Class) or known is None or known is meaning.node
 
     def _node(self, label: str) -> ast.ClassDef | None:
-        meaning = self.program.look_up(label, self.scope)
-        return meaning.node if isinstance(meaning, Class) else None
+        return self.classes[label].node if label in self.classes else None
 
     @cached_property
     def _above(self) -> dict[str, set[str]]:
@@ -62,8 +63,7 @@ class MessageKinds:
         return {label: {declared.name for declared in self._line(label)[1:]} for label in self.labels}
 
     def _line(self, label: str) -> list[Class]:
-        meaning = self.program.look_up(label, self.scope)
-        line = [meaning] if isinstance(meaning, Class) else []
+        line = [self.classes[label]] if label in self.classes else []
         for declared in line:  # it grows while it is walked
             for base in declared.node.bases if len(line) < _DEEPEST else ():
                 above = self.program.resolve(base, declared.scope)

@@ -6,23 +6,26 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from accord.agents.check.descent import dotted_name
 from accord.agents.check.messages import label_of
-from accord.agents.check.methods import VERBS
+from accord.agents.check.methods import VERBS, Method
 from accord.agents.check.modules import Class, Function, Value
 from accord.agents.check.names import Outside
 from accord.agents.check.own_calls import own_call
-from accord.agents.check.returning import returned_label
+from accord.agents.check.returning import returned
 from accord.agents.check.telling import is_builtin, waited_for
 from accord.agents.check.worlds import RESULT, Known, fact
 
 if TYPE_CHECKING:
     from accord.agents.check.declarations import AgentClass
     from accord.agents.check.kinds import MessageKinds
-    from accord.agents.check.methods import Method
     from accord.agents.check.names import Program
     from accord.agents.check.worlds import World
 
 __all__ = ["Knowledge"]
+
+_MODEL_MAKERS = frozenset({"model_validate", "model_validate_json"})
+_COPYING = frozenset({"copy.copy", "copy.deepcopy", "dataclasses.replace", "msgspec.structs.replace"})
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,42 @@ class Knowledge:
         """Whether a name is an argument of the method."""
         return any(argument.arg == name for argument in [*self.method.parameters, *self.method.node.args.kwonlyargs])
 
+    def values(self, expression: ast.expr | None, world: World) -> list[Known | None]:
+        """Everything that an expression can be, each time with what is known of it then."""
+        if isinstance(expression, ast.IfExp):
+            return [*self.values(expression.body, world), *self.values(expression.orelse, world)]
+        if isinstance(expression, ast.BoolOp) and isinstance(expression.op, ast.Or):
+            first = [known for known in self.values(expression.values[0], world) if known is None or known.value]
+            rest = expression.values[1:]
+            others = ast.BoolOp(ast.Or(), rest) if len(rest) > 1 else rest[0]
+            return list(dict.fromkeys([*first, *self.values(others, world)]))
+        awaited = isinstance(expression, ast.Await)
+        call = expression.value if isinstance(expression, ast.Await) else expression
+        if isinstance(call, ast.Call):
+            made = self.returned(call, world, awaited=awaited)
+            if made is not None:
+                return [*sorted(made)]
+        return [self.value(expression, world)]
+
+    def returned(self, call: ast.Call, world: World, *, awaited: bool) -> set[Known] | None:
+        """What a function of the files gives, if all of that is seen."""
+        name = own_call(call, self.method.self_name)
+        if name in VERBS or (name in self.effectful and world.knows(RESULT) is not None):
+            return None
+        owner: Class | None = None
+        function: object = self.agent.methods.get(name) if name is not None else None
+        if name is None:
+            function = self.program.resolve(call.func, self.method.scope)
+            if isinstance(call.func, ast.Attribute):
+                base = self.program.resolve(call.func.value, self.method.scope)
+                owner = base if isinstance(base, Class) else None
+        if not isinstance(function, Function | Method):
+            return None
+        made = returned(function, self.program, awaited=awaited, owner=owner)
+        if made is None or not all(one.label is None or self.kinds.is_the_one(one.label, one.meaning) for one in made):
+            return None
+        return {Known("nothing", False) if one.label is None else Known("message", one.label) for one in made}  # noqa: FBT003
+
     def awaited(self, expression: ast.expr, world: World) -> Known | None:
         """What comes of waiting: the message that was received, or what a method has returned."""
         expression, _ = waited_for(expression, self.method.scope, self.program)
@@ -80,26 +119,39 @@ class Knowledge:
         return self.called(expression, world, awaited=True) if isinstance(expression, ast.Call) else None
 
     def called(self, call: ast.Call, world: World, *, awaited: bool = False) -> Known | None:
-        """What a call gives, as far as classes and annotations say."""
+        """What a call gives, as far as classes and returns say."""
         name = own_call(call, self.method.self_name)
-        if name is not None:
-            if name in VERBS:
-                return None
-            helper = self.agent.methods.get(name)
-            if name in self.effectful and world.knows(RESULT) is not None:
-                return world.knows(RESULT)
-            label = returned_label(helper, self.program, awaited=awaited) if helper is not None else None
-            return None if label is None else Known("message", label)
+        if name in self.effectful and world.knows(RESULT) is not None:
+            return world.knows(RESULT)
+        made = self.returned(call, world, awaited=awaited)
+        if made is not None:
+            return made.pop() if len(made) == 1 else None
+        if name is not None or awaited:
+            return None
+        return self.copied(call, world) or self.made(call)
+
+    def made(self, call: ast.Call) -> Known | None:
+        """The message that a class makes: by being called, or in a way that all models have."""
         meaning = self.program.resolve(call.func, self.method.scope)
-        if isinstance(meaning, Function):
-            label = returned_label(meaning, self.program, awaited=awaited)
-            return None if label is None else Known("message", label)
-        if awaited or (isinstance(meaning, Outside) and not meaning.name.rsplit(".", 1)[-1][:1].isupper()):
+        if isinstance(call.func, ast.Attribute) and call.func.attr in _MODEL_MAKERS:
+            base = self.program.resolve(call.func.value, self.method.scope)
+            meaning = base if isinstance(base, Class) and call.func.attr not in base.inside.names else meaning
+        if isinstance(meaning, Outside) and not meaning.name.rsplit(".", 1)[-1][:1].isupper():
             return None
         label = label_of(meaning) if isinstance(meaning, Class | Outside) else None
         if label is None or not self.kinds.is_the_one(label, meaning):
             return None
         return Known("message", label)
+
+    def copied(self, call: ast.Call, world: World) -> Known | None:
+        """A message that is made of another one, by `replace` and the like."""
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "model_copy":
+            known = self.value(call.func.value, world)
+        elif call.args and dotted_name(call, self.method.scope, self.program) in _COPYING:
+            known = self.value(call.args[0], world)
+        else:
+            return None
+        return known if known is not None and known.kind == "message" else None
 
     def truth(self, condition: ast.expr, world: World) -> bool | None:
         """Whether a condition holds; `None` if it is not known."""
@@ -129,7 +181,8 @@ class Knowledge:
             answer = self.is_instance(self.value(left.args[0], world), right)
         elif isinstance(right, ast.Constant) and right.value is None:
             known = self.value(left, world)
-            answer = False if known is not None and known.kind in {"message", "text"} else None
+            kind = known.kind if known is not None else ""
+            answer = True if kind == "nothing" else False if kind in {"message", "text"} else None
         elif isinstance(operator, ast.Eq | ast.NotEq):
             one, other = self.value(left, world), self.value(right, world)
             both_texts = one is not None and other is not None and one.kind == other.kind == "text"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from accord.language.field_types import BASIC
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -12,7 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = ["cannot_be"]
 
-_KINDS: dict[str, tuple[type, ...]] = {"String": (str,), "Int": (int,), "Float": (int, float), "Bool": (bool,)}
 _LISTS = (ast.List, ast.ListComp, ast.Set, ast.SetComp, ast.Tuple)
 _MAPS = (ast.Dict, ast.DictComp)
 _NOTHING = (ast.GeneratorExp, ast.Lambda)
@@ -37,7 +38,7 @@ def cannot_be(value: ast.expr, type_: FieldType, enums: Mapping[str, Enumeration
         elements = value.elts if isinstance(value, ast.List | ast.Tuple | ast.Set) else []
         return type_.name != "List" or any(cannot_be(element, type_.arguments[0], enums) for element in elements)
     if isinstance(value, _MAPS):
-        return type_.name in _KINDS or type_.name in enums or type_.name == "List"
+        return type_.name in BASIC or type_.name in enums or type_.name == "List"
     return isinstance(value, _NOTHING)
 
 
@@ -45,5 +46,5 @@ def _is_of(value: object, type_: FieldType, enums: Mapping[str, Enumeration]) ->
     """Whether a constant can stand in a field."""
     if type_.name in enums:
         return value in enums[type_.name].members
-    kind = _KINDS.get(type_.name)
+    kind = BASIC.get(type_.name)
     return kind is not None and isinstance(value, kind) and isinstance(value, bool) == (bool in kind)

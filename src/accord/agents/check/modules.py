@@ -10,6 +10,7 @@ import ast
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePosixPath
+from posixpath import join, normpath
 from typing import TypeAlias
 
 from accord.diagnostics import Source, Span
@@ -23,11 +24,13 @@ class Module:
 
     source: Source
     tree: ast.Module
+    folder: str = ""
+    """Where its name begins, if it does not say it all."""
 
     @cached_property
     def path(self) -> PurePosixPath:
-        """Where it lies, as it was named."""
-        return PurePosixPath(self.source.name.replace("\\", "/"))
+        """Where it lies."""
+        return PurePosixPath(normpath(join(self.folder.replace("\\", "/"), self.source.name.replace("\\", "/"))))
 
     @cached_property
     def scope(self) -> Scope:
@@ -197,9 +200,12 @@ class Scope:
                 found[alias.asname or alias.name].append(imported)
 
 
-def read_module(source: Source) -> Module:
-    """The module of a text. Raises what `ast.parse` raises: `SyntaxError`, `ValueError`, `RecursionError`."""
+def read_module(source: Source, folder: str = "") -> Module:
+    """The module of a text, whose name begins in that folder.
+
+    Raises what `ast.parse` raises: `SyntaxError`, `ValueError`, `RecursionError`.
+    """
     text = source.text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     if text != source.text:
         source = Source(text, source.name)
-    return Module(source, ast.parse(text))
+    return Module(source, ast.parse(text), folder)

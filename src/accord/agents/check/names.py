@@ -28,6 +28,9 @@ _KNOWN = frozenset(
     {"abc", "accord", "collections", "dataclasses", "enum", "functools", "msgspec", "pathlib", "pydantic", "typing"}
 )
 
+_OURS = frozenset({"Agent", "AgentRef", "Crash", "PartnerCrashedError", "Supervisor", "follows", "on", "persistent"})
+"""What `from accord.agents import *` brings, as far as it matters here."""
+
 
 @dataclass(frozen=True)
 class Outside:
@@ -65,7 +68,9 @@ class Program:
             known = self._by_ending.get(".".join(_clean(wanted)), [])
             return next((module for module in known if list(_dotted(module.path)) == _clean(wanted)), None)
         known = self._by_ending.get(dotted, [])
-        return max(known, key=lambda module: _nearness(module.path, asking.path), default=None)
+        near = [_nearness(module.path, asking.path) for module in known]
+        is_clear = near.count(max(near, default=0)) == 1  # else which one is found, the program's path decides
+        return known[near.index(max(near))] if is_clear else None
 
     def look_up(self, name: str, scope: Scope, depth: int = 0) -> Meaning:
         """What a name means in a scope."""
@@ -77,9 +82,11 @@ class Program:
                 return self._meaning(at.names[name], name, at, depth)
             for star in at.stars:
                 module = self.find(star.module, star.level, at.module)
-                if module is None:
+                if star.module == "accord.agents" and name in _OURS:
+                    return Outside(f"accord.agents.{name}")
+                if module is None and star.module != "accord.agents":
                     return Outside(name, f"`{name}` may come from `from {star.module} import *`")
-                if name in module.scope.names:
+                if module is not None and name in module.scope.names:
                     return self.look_up(name, module.scope, depth + 1)
             at = at.parent
         return Outside(f"builtins.{name}")

@@ -1,13 +1,14 @@
-"""Which message a function returns, where its text shows it.
+"""Which messages a function returns, where its text shows it.
 
-An annotation is not believed: it is what somebody meant. Every `return` must make a message of one class, and there
-must be no way past them.
+An annotation is not believed: it is what somebody meant. Every `return` must be seen to make a message, or nothing;
+whoever gets past the last of them returns nothing.
 """
 
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from accord.agents.check.managers import swallowed
 from accord.agents.check.messages import label_of
@@ -19,46 +20,80 @@ if TYPE_CHECKING:
     from accord.agents.check.methods import Method
     from accord.agents.check.names import Program
 
-__all__ = ["returned_label"]
+__all__ = ["NOTHING", "Made", "returned"]
 
 _DEEPEST = 8
 _HARMLESS = frozenset({"staticmethod", "classmethod", "override", "typing.override", "final"})
 
 
-def returned_label(function: Function | Method, program: Program, *, awaited: bool, depth: int = 0) -> str | None:
-    """The label of what a function gives that is called, and waited for; `None` if it cannot be told."""
+class Made(NamedTuple):
+    """What a function gives: a message, with its class as far as it is known, or nothing."""
+
+    label: str | None
+    meaning: Class | Outside | None = None
+
+
+NOTHING = Made(None)
+
+
+def returned(
+    function: Function | Method, program: Program, *, awaited: bool, owner: Class | None = None, depth: int = 0
+) -> frozenset[Made] | None:
+    """All that a function gives that is called, and waited for; `None` if it cannot be told.
+
+    `owner` is the class that it was asked of, for one that makes instances of it.
+    """
     node = function.node
     around = function.scope if isinstance(function, Function) else function.owner.scope
     scope = Scope(function.module, node.body, around, node.args)
-    if depth > _DEEPEST or not _ends(node.body, scope, program):
-        return None
-    if isinstance(node, ast.AsyncFunctionDef) is not awaited:
-        return None
-    if any(ast.unparse(decorator) not in _HARMLESS for decorator in node.decorator_list):
-        return None
+    decorators = {ast.unparse(decorator) for decorator in node.decorator_list}
     inside = list(own_nodes(node))
-    returned = [found.value for found in inside if isinstance(found, ast.Return)]
-    if not returned or any(isinstance(found, ast.Yield | ast.YieldFrom) for found in inside):
+    if depth > _DEEPEST or decorators - _HARMLESS or isinstance(node, ast.AsyncFunctionDef) is not awaited:
         return None
-    labels = {_made(value, scope, program, depth) for value in returned}
-    return labels.pop() if len(labels) == 1 else None
+    if any(isinstance(found, ast.Yield | ast.YieldFrom) for found in inside):
+        return None
+    asked = node.args.args[0].arg if "classmethod" in decorators and node.args.args else None
+    making = _Making(scope, program, owner if asked is not None else None, asked or "", depth)
+    made: set[Made] = set() if _ends(node.body, scope, program) else {NOTHING}
+    for found in inside:
+        if isinstance(found, ast.Return):
+            some = making.by(found.value)
+            if some is None:
+                return None
+            made |= some
+    return frozenset(made)
 
 
-def _made(value: ast.expr | None, scope: Scope, program: Program, depth: int) -> str | None:
-    """The label of the message that an expression makes."""
-    if isinstance(value, ast.IfExp):
-        one, other = (_made(side, scope, program, depth) for side in (value.body, value.orelse))
-        return one if one == other else None
-    if isinstance(value, ast.Name):
-        bound = scope.names.get(value.id)
-        return _made(bound.expression, scope, program, depth) if isinstance(bound, Value) else None
-    called = value.value if isinstance(value, ast.Await) else value
-    if not isinstance(called, ast.Call):
-        return None
-    meaning = program.resolve(called.func, scope)
-    if isinstance(meaning, Function):
-        return returned_label(meaning, program, awaited=called is not value, depth=depth + 1)
-    return label_of(meaning) if isinstance(meaning, Class | Outside) and called is value else None
+@dataclass(frozen=True)
+class _Making:
+    """What expressions in a function make."""
+
+    scope: Scope
+    program: Program
+    owner: Class | None
+    asked: str
+    depth: int
+
+    def by(self, value: ast.expr | None) -> frozenset[Made] | None:
+        """All that an expression can be, if that is messages or nothing."""
+        if value is None or (isinstance(value, ast.Constant) and value.value is None):
+            return frozenset({NOTHING})
+        if isinstance(value, ast.IfExp):
+            one, other = self.by(value.body), self.by(value.orelse)
+            return None if one is None or other is None else one | other
+        if isinstance(value, ast.Name):
+            bound = self.scope.names.get(value.id)
+            return self.by(bound.expression) if isinstance(bound, Value) else None
+        called = value.value if isinstance(value, ast.Await) else value
+        if not isinstance(called, ast.Call):
+            return None
+        if self.owner is not None and ast.unparse(called.func) == self.asked:
+            return frozenset({Made(self.owner.name, self.owner)})
+        meaning = self.program.resolve(called.func, self.scope)
+        if isinstance(meaning, Function):
+            return returned(meaning, self.program, awaited=called is not value, depth=self.depth + 1)
+        label = label_of(meaning) if isinstance(meaning, Class | Outside) and called is value else None
+        return None if label is None else frozenset({Made(label, meaning)})  # type: ignore[arg-type] # one of these
 
 
 def _ends(body: list[ast.stmt], scope: Scope, program: Program) -> bool:

@@ -20,11 +20,11 @@ from accord.language.labels import print_label
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from accord.agents.check.contracts import Script
     from accord.agents.check.declarations import AgentClass, Handler
     from accord.agents.check.methods import Method
     from accord.agents.check.names import Program
     from accord.agents.check.paths import Exit
+    from accord.agents.check.scripts import Script
     from accord.agents.check.targets import Targets
 
     Rest = Callable[[Conversation, tuple[Step, ...]], None]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections import deque
 from typing import TYPE_CHECKING
 
 from accord.agents.check import conversing
 from accord.agents.check.exceptions import PARTNER_CRASHED
+from accord.agents.check.exploring import Exploring, taken_by
 from accord.agents.check.graph import (
     Bind,
     Case,
@@ -23,35 +23,21 @@ from accord.agents.check.graph import (
     Test,
     Unseen,
 )
-from accord.agents.check.knowing import Knowledge
 from accord.agents.check.messages import labels_in
 from accord.agents.check.paths import Exit, Place, Step
 from accord.agents.check.trapping import find_trap
-from accord.agents.check.worlds import GONE, RESULT, Known, World
+from accord.agents.check.worlds import RESULT, Known, World
 
 if TYPE_CHECKING:
-    from accord.agents.check.graph import Node, Operation
-    from accord.agents.check.methods import Method
-    from accord.agents.check.paths import Summary
-    from accord.agents.check.walking import Walker
+    from accord.agents.check.graph import Operation
 
 __all__ = ["Visit"]
 
+_MOST_WORLDS = 16  # in which one call begins
 
-class Visit:
+
+class Visit(Exploring):
     """One walk through a method from one world."""
-
-    def __init__(self, walker: Walker, method: Method, prefix: tuple[Step, ...], summary: Summary) -> None:
-        self.walker = walker
-        self.method = method
-        self.prefix = prefix
-        self.summary = summary
-        self.knowledge = Knowledge(method, walker.agent, walker.program, walker.kinds, walker.effectful)
-        self.before: dict[Place, tuple[Place, tuple[Step, ...]] | None] = {}
-        self.after: dict[Place, list[Place]] = {}
-        self.speaks: dict[Place, set[tuple[int, str]]] = {}
-        self.ends: set[Place] = set()
-        self.queue: deque[Place] = deque()
 
     def run(self, start: Place) -> None:
         """Visit everything that can be come to."""
@@ -69,58 +55,6 @@ class Visit:
         trap = find_trap(self.method, self.after, self.ends, self.speaks, self.path)
         if trap is not None:
             walker.traps.append(trap)
-
-    def path(self, place: Place) -> tuple[Step, ...]:
-        """How a place was come to first."""
-        steps: list[tuple[Step, ...]] = []
-        at = self.before[place]
-        while at is not None:
-            steps.append(at[1])
-            at = self.before[at[0]]
-        return self.prefix + tuple(step for part in reversed(steps) for step in part)
-
-    def go(self, place: Place, node: Node, world: World, steps: tuple[Step, ...] = ()) -> None:
-        """A place can be followed by another one."""
-        target = Place(node, world)
-        self.after[place].append(target)
-        if target not in self.before:
-            self.before[target] = (place, steps)
-            self.queue.append(target)
-
-    def note(self, tree: ast.AST | None, text: str) -> tuple[Step, ...]:
-        """A step of a path, if there is something to say."""
-        return (Step(self.method.module, tree, text),) if tree is not None and text else ()
-
-    def raise_from(self, place: Place) -> None:
-        """What if it raises an exception before it has done anything?"""
-        is_speaking = isinstance(place.node.operation, Send | Receive)
-        for target in place.node.throws.targets(None):
-            names = _taken_by(target)
-            if PARTNER_CRASHED in names and is_speaking:
-                self.partner_crashes(place, target)
-            if names != (PARTNER_CRASHED,):
-                self.go(place, target, place.world, self.note(place.node.tree, "raises an exception"))
-
-    def run_out_of_time(self, place: Place, world: World) -> None:
-        """What if time is up when it has been done, and before it was told so?"""
-        for target in place.node.throws.targets(None):
-            if _taken_by(target) != (PARTNER_CRASHED,):
-                self.go(place, target, world, self.note(place.node.tree, "is done when time is up"))
-
-    def partner_crashes(self, place: Place, target: Node) -> None:
-        """A conversation is over because a partner has crashed: any of them."""
-        world = place.world
-        steps = self.note(place.node.tree, "a partner has crashed")
-        if world.last is not None and world.last.state != GONE:
-            self.go(place, target, world._replace(last=world.last._replace(state=GONE)), steps)
-        for conversation, _ in world.others:
-            for rest in world.without_other(conversation):
-                self.go(place, target, rest, steps)
-
-    def give_up(self, place: Place) -> None:
-        """What lies behind is not looked at."""
-        self.walker.dropped = True
-        self.ends.add(place)
 
     # -- one method for each kind of node ------------------------------------------------------------------------------
 
@@ -146,10 +80,9 @@ class Visit:
 
     def at_Bind(self, operation: Bind, place: Place) -> None:  # noqa: N802
         """A name holds something else."""
-        known = self.knowledge.value(operation.value, place.world)
-        if operation.name in self.method.shared:
-            known = None
-        self.go(place, place.node.next[0], place.world.bind(RESULT, None).bind(operation.name, known))
+        for known in self.knowledge.values(operation.value, place.world):
+            held = None if operation.name in self.method.shared else known
+            self.go(place, place.node.next[0], place.world.bind(RESULT, None).bind(operation.name, held))
 
     def at_Test(self, operation: Test, place: Place) -> None:  # noqa: N802
         """Both ways, or the only one if it is known; what was found out is remembered."""
@@ -221,7 +154,11 @@ class Visit:
 
     def at_Help(self, operation: Help, place: Place) -> None:  # noqa: N802
         """Whatever the method can come back with."""
-        inner = self.entering(operation, place.world)
+        for inner in self.entering(operation, place.world):
+            self.help(operation, place, inner)
+
+    def help(self, operation: Help, place: Place, inner: World) -> None:
+        """The same, for what is known of its arguments."""
         called = self.path(place) + self.note(operation.call, f"calls `{operation.method.name}`")
         summary = self.walker.call(operation.method, inner, called)
         length = len(called)
@@ -236,44 +173,52 @@ class Visit:
                 continue
             is_crash = exit_.raised is not None and PARTNER_CRASHED in exit_.raised.kinds
             for target in place.node.throws.targets(exit_.raised):
-                if _taken_by(target) != (PARTNER_CRASHED,) or is_crash:
+                if taken_by(target) != (PARTNER_CRASHED,) or is_crash:
                     self.go(place, target, world, told)
 
-    def entering(self, operation: Help, world: World) -> World:
-        """The world in which a method begins: what is known of its arguments."""
+    def entering(self, operation: Help, world: World) -> list[World]:
+        """The worlds in which a method begins: what is known of its arguments."""
         method = operation.method
-        inner = world.forget()
         parameters = method.parameters[1:] if method.self_name is not None else method.parameters
         given: dict[str, ast.expr] = dict(zip([p.arg for p in parameters], operation.call.args, strict=False))
         given |= {keyword.arg: keyword.value for keyword in operation.call.keywords if keyword.arg is not None}
+        inner = [world.forget()]
         for parameter in [*parameters, *method.node.args.kwonlyargs]:
-            inner = inner.bind(parameter.arg, self.knowledge.value(given.get(parameter.arg), world))
+            values = self.knowledge.values(given.get(parameter.arg), world)
+            if len(values) * len(inner) > _MOST_WORLDS:
+                values = [None]
+            inner = [one.bind(parameter.arg, known) for one in inner for known in values]
         return inner
 
     def at_Send(self, operation: Send, place: Place) -> None:  # noqa: N802
         """A message is sent, if it is seen which and to whom."""
-        world = place.world
-        known = self.knowledge.value(operation.message, world)
-        if known is None or known.kind != "message":
+        values = self.knowledge.values(operation.message, place.world)
+        labels = [str(known.value) for known in values if known is not None and known.kind == "message"]
+        if len(labels) < len(values):
             shown = ast.unparse(operation.message)[:60] if operation.message is not None else "nothing"
             why = f"which message `{shown}` is cannot be seen"
             self.walker.unseen(why, self.method.module, operation.call, self.path(place))
             self.ends.add(place)
             return
-        label = str(known.value)
-        self.walker.spoken.add(label)
         protocol = self.protocol(operation.protocol, operation.call, place)
         if protocol == "":
             return
+        for label in labels:
+            self.walker.spoken.add(label)
+            self.send(label, protocol, operation, place)
+
+    def send(self, label: str, protocol: str | None, operation: Send, place: Place) -> None:
+        """A message of a label is sent."""
+        scripts, world = self.walker.scripts, place.world
         if operation.is_reply:
-            outcome = conversing.reply(self.walker.scripts, world, label, protocol, handles=self.walker.handles)
+            outcome = conversing.reply(scripts, world, label, protocol, handles=self.walker.handles)
         else:
             addressee = self.walker.targets.addressee(operation.target, self.knowledge, world)
             if isinstance(addressee, str):
                 self.walker.unseen(addressee, self.method.module, operation.call, self.path(place))
                 self.ends.add(place)
                 return
-            outcome = conversing.send(self.walker.scripts, world, label, addressee, protocol)
+            outcome = conversing.send(scripts, world, label, addressee, protocol)
         self.spoken(outcome, place, operation)
 
     def at_Receive(self, operation: Receive, place: Place) -> None:  # noqa: N802
@@ -324,8 +269,3 @@ class Visit:
         if outcome.partner is not None:
             partners.add(outcome.partner)
         self.raise_from(place)
-
-
-def _taken_by(node: Node) -> tuple[str, ...]:
-    """The exceptions that are named by the `except` that a node begins, if it begins one."""
-    return node.operation.names or () if isinstance(node.operation, Except) else ()

@@ -18,19 +18,20 @@ from accord.agents.check.paths import Finding, Place, Summary
 from accord.agents.check.placing import TooLargeError
 from accord.agents.check.rules.not_analysed import not_analysed
 from accord.agents.check.visiting import Visit
+from accord.agents.check.vocabulary import vocabulary
 
 if TYPE_CHECKING:
     import ast
     from collections.abc import Sequence
 
     from accord.agents.check.building import Graph
-    from accord.agents.check.contracts import Script
     from accord.agents.check.declarations import AgentClass
     from accord.agents.check.methods import Method
     from accord.agents.check.missteps import Misstep
     from accord.agents.check.modules import Module
     from accord.agents.check.names import Program
     from accord.agents.check.paths import Exit, Step, Trap
+    from accord.agents.check.scripts import Script
     from accord.agents.check.targets import Targets
     from accord.agents.check.worlds import World
 
@@ -67,7 +68,7 @@ class Walker:
     def kinds(self) -> MessageKinds:
         """The messages of its protocols."""
         labels = frozenset(label for script in self.scripts for label, _ in script.sent | script.received)
-        return MessageKinds(labels, self.agent.declared.scope, self.program)
+        return MessageKinds(labels, vocabulary(self.agent, labels, self.program), self.program)
 
     def walk(
         self, method: Method, world: World, *, handles: bool, prefix: tuple[Step, ...]

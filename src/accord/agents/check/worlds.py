@@ -23,7 +23,7 @@ RESULT = "="
 
 
 class Known(NamedTuple):
-    """Something known of a value: `message` of a label, `truth`, `text`."""
+    """Something known of a value: `message` of a label, `truth`, `text`, or that it is `nothing`."""
 
     kind: str
     value: str | bool
@@ -84,4 +84,6 @@ def fact(value: object) -> Known | None:
     """What is known of a constant."""
     if isinstance(value, str):
         return Known("text", value)
+    if value is None:
+        return Known("nothing", False)  # noqa: FBT003 - so much is known of its truth
     return Known("truth", bool(value))

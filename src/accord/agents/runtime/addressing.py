@@ -39,6 +39,10 @@ class Addressee:
         """Whether it has any part in a protocol."""
         return any(self.plays(following, role) for role in following.choreography.roles)
 
+    def role_of(self, following: Following) -> str | None:
+        """Its role in a protocol, or one of them."""
+        return self.role or next((r for r in following.choreography.roles if self.plays(following, r)), None)
+
     def role_in(self, conversation: Conversation) -> str | None:
         """Its role in a conversation, as far as it is known."""
         roles = conversation.following.choreography.roles

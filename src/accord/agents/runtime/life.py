@@ -15,22 +15,26 @@ from typing import TYPE_CHECKING
 
 from accord.agents.failures import PartnerCrashedError
 from accord.agents.runtime.activity import Presence
+from accord.agents.runtime.casting import cast_roles
 from accord.agents.runtime.conversation import Conversation, watch
+from accord.agents.runtime.partings import finish, leave, lose
+from accord.agents.runtime.sorting import sort_letter
 from accord.agents.runtime.strand import Strand
 from accord.agents.runtime.telling import tell
 from accord.errors import UsageError, ViolationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Coroutine, Sequence
+    from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 
     from accord.agents.agent import Agent
     from accord.agents.declaring import Declaration
     from accord.agents.following import Following, Part
+    from accord.agents.references import AgentRef
     from accord.agents.runtime.activity import Pause
     from accord.agents.runtime.addressing import Addressee
     from accord.agents.runtime.conversation import Arrival
     from accord.agents.runtime.hub import Hub
-    from accord.agents.runtime.letters import Delivery, Key, Letter
+    from accord.agents.runtime.letters import Letter
     from accord.agents.runtime.memory import Memory
     from accord.ledger import RecordedMonitor
     from accord.monitor import Monitor
@@ -57,7 +61,7 @@ class Life:
         self.conversations: dict[tuple[str, Part], Conversation] = {}
         self._memory = memory
         self._failed = failed
-        self._over = hub.over[name]
+        self.over = hub.over[name]
         self._checked: set[type] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._orders = count()
@@ -125,58 +129,14 @@ class Life:
             delivery = await self.hub.transport.take(self.name)
             self.hub.activity.begin()
             try:
-                await self._route(delivery)
+                await sort_letter(self, delivery)
             except Exception as error:  # noqa: BLE001 - whatever it is, the agent has crashed by it
                 self._crash(error)
                 return
             finally:
                 self.hub.activity.finish()
 
-    async def _route(self, delivery: Delivery) -> None:
-        letter = delivery.letter
-        key = (letter.conversation, letter.part)
-        conversation = self.conversations.get(key)
-        if conversation is None:
-            following = next((f for f in self.declaration.roles if f.part == letter.part), None)
-            if following is not None and not self._is_addressed(letter, following):
-                following = None
-            unheard = letter.gone == "crashed" and letter.receiver not in letter.noticed_by
-            if following is None or key in self._over or letter.gone == "lost" or unheard:
-                why = "its conversation is over" if key in self._over else "the agent does not follow this protocol"
-                await self._undeliverable(delivery, key, why)
-                return
-            conversation = self._add(letter.conversation, following, dict(letter.cast))
-        elif conversation.has_come(letter):
-            await self._undeliverable(delivery, key, "it has come before")
-            return
-        verdict = conversation.arrive(delivery, next(self._orders))
-        noticing = letter.gone == "crashed" and letter.receiver in letter.noticed_by
-        if noticing and conversation.misses(letter.sender):
-            conversation.lost = letter.sender
-            await tell(self.hub, conversation.as_begun, "lost")
-        if verdict is not None:
-            conversation.unsettled.append(delivery.number)
-            await self.leave(conversation, f"`{letter.sender}` has sent what is not allowed")
-            return
-        self._advance(conversation)
-
-    def _is_addressed(self, letter: Letter, following: Following) -> bool:
-        """Whether a letter says who plays what, this agent among them."""
-        roles = following.choreography.roles
-        return letter.cast.keys() == set(roles) and letter.cast[letter.receiver] == self.name and letter.sender in roles
-
-    async def _undeliverable(self, delivery: Delivery, key: Key, why: str) -> None:
-        """What to do with a letter that nobody here can have."""
-        letter = delivery.letter
-        if letter.gone == "lost":
-            self._over.add(key)  # what others had sent in it before may come after this
-        elif letter.gone:
-            self._over.bury(key, letter.sender)
-        else:
-            self.hub.note(letter, self.name, "not delivered", {"label": letter.label, "why": why})
-        await self.settle([delivery.number])
-
-    def _advance(self, conversation: Conversation) -> None:
+    def advance(self, conversation: Conversation) -> None:
         """Let whoever works on a conversation look again; if nobody does, begin the handler of what is next."""
         if conversation.over:
             return
@@ -198,7 +158,7 @@ class Life:
             handling = self._strand(strand, lambda: self._handle(strand, conversation, arrival))
             self._run(handling, strand.presence)
         elif conversation.vain is not None:
-            self._run(self._lose(conversation), Presence(self.hub.activity))
+            self._run(lose(self, conversation), Presence(self.hub.activity))
 
     async def _handle(self, strand: Strand, conversation: Conversation, arrival: Arrival) -> None:
         handler = self.declaration.handlers[arrival.label]
@@ -228,11 +188,11 @@ class Life:
     async def _let_go(self, strand: Strand, conversation: Conversation, bereaved: bool) -> None:
         """A strand has ended: what does that mean for a conversation of it?"""
         if conversation.vain is not None:
-            await self._lose(conversation)
+            await lose(self, conversation)
             return
         owed = conversation.owes
         if owed and bereaved:
-            await self.leave(conversation, f"`{strand.what}` ended because a partner of another conversation crashed")
+            await leave(self, conversation, f"`{strand.what}` ended because a partner of another conversation crashed")
             return
         if owed:
             following = conversation.following
@@ -244,14 +204,14 @@ class Life:
                 verdict,
             )
         if conversation.finished:
-            await self.finish(conversation)
+            await finish(self, conversation)
             return
         conversation.strand = None
         handled, conversation.unsettled = conversation.unsettled, []
         if handled:
             await self.begin(conversation)
         await self.settle(handled)
-        self._advance(conversation)
+        self.advance(conversation)
 
     # -- what strands need ---------------------------------------------------------------------------------------------
 
@@ -280,22 +240,11 @@ class Life:
         """A monitor for what is tried in no conversation."""
         return watch(following, f"{self.name}/{following.role}", self.hub.ledger)
 
-    async def open(self, following: Following, role: str, addressee: Addressee) -> Conversation:
-        """Open a conversation and find out who plays in it."""
-        cast = {following.role: self.name}
-        for other in following.choreography.roles:
-            if other == following.role:
-                continue
-            if other == role and addressee.name is not None:
-                cast[other] = addressee.name
-                continue
-            names = await self.hub.transport.find(following.part._replace(role=other))
-            if len(names) != 1:
-                found = f"several agents play it: {', '.join(names)}" if names else "no agent plays it"
-                hint = "; send the first message to one of them" if names and other == role else ""
-                raise UsageError(f"role `{other}` of protocol `{following.protocol}`: {found}{hint}")
-            cast[other] = names[0]
-        return self._add(self.hub.new_id(), following, cast)
+    async def open(
+        self, following: Following, role: str, addressee: Addressee, cast: Mapping[str, AgentRef] | None
+    ) -> Conversation:
+        """Open a conversation."""
+        return self.add(self.hub.new_id(), following, await cast_roles(self, following, role, addressee, cast))
 
     async def post(self, conversation: Conversation, letter: Letter, pause: Pause) -> None:
         """Put a letter into its receiver's mailbox; what is for somebody who is gone is only noted."""
@@ -341,11 +290,6 @@ class Life:
         await self.settle(notices)
         del conversation.notices[: len(notices)]
 
-    async def finish(self, conversation: Conversation) -> None:
-        """Nothing more can happen in it."""
-        conversation.session.close()
-        await self.unbroken(lambda: self._end(conversation, broken=False))
-
     async def settle(self, numbers: Sequence[str]) -> None:
         """These letters are handled; what they have changed is kept before."""
         if numbers:
@@ -357,49 +301,17 @@ class Life:
         if self._memory is not None:
             self._memory.save(self.agent)
 
-    async def leave(self, conversation: Conversation, why: str) -> None:
-        """Take no further part in a conversation, and tell all others."""
-        conversation.over = True
-        self.hub.note(conversation.as_begun, self.name, "left", {"why": why, **conversation.standing})
-        await tell(self.hub, conversation.as_begun, "lost")
-        await self._end(conversation, broken=True)
-
-    async def bereaved(self, conversation: Conversation) -> PartnerCrashedError:
-        """A partner has crashed, and there is nothing to do about it."""
-        if not conversation.over:
-            await self._lose(conversation)
-        role = conversation.lost or ""
-        message = (
-            f"`{role}` of protocol `{conversation.following.protocol}`, agent `{conversation.cast.get(role)}`, has "
-            f"crashed, and the protocol does not say what comes then: the conversation {conversation.id} is over"
-        )
-        return PartnerCrashedError(message, role=role, conversation=conversation.id)
-
-    async def _lose(self, conversation: Conversation) -> None:
-        """It is over; all others know it, unless we are the first to see it."""
-        conversation.over = True
-        if conversation.lost is None:
-            conversation.lost = conversation.vain
-            await tell(self.hub, conversation.as_begun, "lost")
-        why = f"`{conversation.lost}` has crashed"
-        self.hub.note(conversation.as_begun, self.name, "left", {"why": why, **conversation.standing})
-        await self._end(conversation, broken=True)
-
     def forget(self, conversation: Conversation) -> None:
         """It has not been opened after all."""
         del self.conversations[conversation.id, conversation.following.part]
 
-    def _add(self, identity: str, following: Following, cast: dict[str, str]) -> Conversation:
+    def next_order(self) -> int:
+        """The number of one more letter, in the order in which they arrive."""
+        return next(self._orders)
+
+    def add(self, identity: str, following: Following, cast: dict[str, str]) -> Conversation:
+        """Be in a conversation from now on."""
         conversation = Conversation(identity, following, cast, self.hub.ledger)
-        conversation.crashed |= self._over.buried((identity, following.part))
+        conversation.crashed |= self.over.buried((identity, following.part))
         self.conversations[identity, following.part] = conversation
         return conversation
-
-    async def _end(self, conversation: Conversation, *, broken: bool) -> None:
-        conversation.over = True
-        key = (conversation.id, conversation.following.part)
-        self.conversations.pop(key, None)
-        self._over.add(key)
-        left = conversation.unsettled + conversation.notices + conversation.waiting
-        await self.save()
-        await self.hub.transport.end(self.name, conversation.as_begun, left, broken=broken)

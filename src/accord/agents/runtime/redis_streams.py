@@ -119,7 +119,7 @@ class RedisStreams(Transport):
         if name in self._superseded:
             raise self._superseded[name]
         token, now = secrets.token_hex(8), time.monotonic()
-        before = await self.parts(name)
+        before = await self._parts(name)
         described = msgspec.json.encode(list(wills))
         life = {"token": token, "capacity": capacity, "wills": described, "gone": ""}
 
@@ -221,28 +221,40 @@ class RedisStreams(Transport):
 
     async def find(self, part: Part) -> list[str]:
         """All agents that play a role and live; waits for the first one, and then names those that have died."""
-        until, pause = time.monotonic() + self._patience, _SHORTEST
 
-        async def gone() -> list[bytes | None]:
-            async with self._client.pipeline(transaction=False) as pipe:
-                for name in names:
-                    pipe.hget(self._key(name, "life"), "gone")
-                return await pipe.execute()  # type: ignore[no-any-return] # a list of answers
-
-        while True:
+        async def look() -> tuple[list[str], list[str]]:
             found = await self._ask(lambda: self._client.smembers(self._directory(part)), self._patience)
             names = sorted(name.decode() for name in found)
+
+            async def gone() -> list[bytes | None]:
+                async with self._client.pipeline(transaction=False) as pipe:
+                    for name in names:
+                        pipe.hget(self._key(name, "life"), "gone")
+                    return await pipe.execute()  # type: ignore[no-any-return] # a list of answers
+
             dead = await self._ask(gone, self._patience)
-            living = [name for name, answer in zip(names, dead, strict=True) if answer != b"1"]
-            if living or time.monotonic() >= until:
-                return living or names
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, _LONGEST)
+            return [name for name, answer in zip(names, dead, strict=True) if answer != b"1"], names
+
+        living, names = await self._patiently(look, lambda found: bool(found[0]))
+        return living or names
 
     async def parts(self, name: str) -> list[Part]:
-        """What an agent plays."""
+        """What an agent plays; waits until there is one of that name."""
+        return await self._patiently(lambda: self._parts(name), bool)
+
+    async def _parts(self, name: str) -> list[Part]:
         found = await self._ask(lambda: self._client.hget(self._key(name, "life"), "wills"), self._patience)
         return [] if found is None else [will.part for will in _decode(found, list[Will])]
+
+    async def _patiently(self, look: Callable[[], Awaitable[R]], suffices: Callable[[R], bool]) -> R:
+        """Look until what is found suffices, or patience ends; what was found last."""
+        until, pause = time.monotonic() + self._patience, _SHORTEST
+        while True:
+            found = await look()
+            if suffices(found) or time.monotonic() >= until:
+                return found
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LONGEST)
 
     # -- letters -------------------------------------------------------------------------------------------------------
 

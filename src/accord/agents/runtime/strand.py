@@ -17,16 +17,19 @@ from typing import TYPE_CHECKING, Any
 
 from accord.agents.messages import Crash, classes_in, label_of, make_message, payload_of
 from accord.agents.runtime.activity import Pause, Presence
-from accord.agents.runtime.addressing import Addressee, address
+from accord.agents.runtime.addressing import address
 from accord.agents.runtime.letters import Letter
+from accord.agents.runtime.partings import bereaved, finish, leave
+from accord.agents.runtime.placing import check_hope, find_place, violation
 from accord.errors import UsageError, ViolationError
-from accord.monitor import Ok, Violation
+from accord.monitor import Ok
 
 if TYPE_CHECKING:
-    from accord.agents.following import Following
+    from collections.abc import Mapping
+
+    from accord.agents.references import AgentRef
     from accord.agents.runtime.conversation import Arrival, Conversation
     from accord.agents.runtime.life import Life
-    from accord.monitor import Verdict
 
 __all__ = ["Strand", "current_strand"]
 
@@ -86,13 +89,15 @@ class Strand:
 
     # -- verbs ---------------------------------------------------------------------------------------------------------
 
-    async def send(self, to: object, message: object, protocol: str | None) -> None:
+    async def send(
+        self, to: object, message: object, protocol: str | None, cast: Mapping[str, AgentRef] | None
+    ) -> None:
         """Send to a role or an agent, in the conversation in which it is due, or in a new one."""
         label, payload = self._read(message)
         await self._tidy()
         await self.turn(f"sends {label}")
         addressee = await address(self.life, to)
-        conversation, role = await self._place(label, payload, addressee, protocol)
+        conversation, role = await find_place(self, label, payload, addressee, protocol, cast)
         try:
             await self._send(conversation, role, label, payload)
         except ViolationError:
@@ -110,7 +115,7 @@ class Strand:
         await self.turn(f"replies {label}")
         last = self.last
         if protocol is not None:
-            last = next(((c, c.last_sender) for c in reversed(self._of(protocol)) if c.last_sender), None)
+            last = next(((c, c.last_sender) for c in reversed(self.of(protocol)) if c.last_sender), None)
         if last is None:
             raise UsageError(f"this handler has received nothing in protocol {protocol!r} to reply to")
         await self._send(*last, label, payload)
@@ -134,21 +139,22 @@ class Strand:
 
     async def _wait_for(self, wanted: dict[str, type], protocol: str | None, pause: Pause) -> object:
         while True:
-            if self._first(self._of(protocol), wanted) is not None:
+            if self._first(self.of(protocol), wanted) is not None:
                 await self.turn(f"receives {' or '.join(wanted)}")
             # Looked up again: another task of this handler may have had its turn.
-            mine = self._of(protocol)
+            mine = self.of(protocol)
             found = self._first(mine, wanted)
             if found is not None:
                 conversation, arrival = found
                 return await self.take(conversation, arrival, wanted[arrival.label])
-            await self._check_hope(mine, wanted, protocol)
+            await check_hope(self, mine, wanted, protocol)
             for conversation in mine:
                 # Whoever waits has handled what it had: else a full mailbox would keep out what it waits for.
                 await self._handled(conversation)
             await pause.wait()
 
-    def _of(self, protocol: str | None) -> list[Conversation]:
+    def of(self, protocol: str | None) -> list[Conversation]:
+        """Its conversations of a protocol, or all."""
         return [c for c in self.conversations if protocol in (None, c.following.protocol)]
 
     @staticmethod
@@ -168,8 +174,8 @@ class Strand:
         is_first, conversation.last_sender = not conversation.last_sender, arrival.sender
         handled, conversation.unsettled = conversation.unsettled, [] if delivery is None else [delivery.number]
         if not isinstance(verdict, Ok):
-            await self.life.leave(conversation, f"`{arrival.sender}` has sent what is not allowed")
-            raise _violation(conversation.following, verdict, arrival.sender)
+            await leave(self.life, conversation, f"`{arrival.sender}` has sent what is not allowed")
+            raise violation(conversation.following, verdict, arrival.sender)
         self.last = (conversation, arrival.sender)
         begins = not is_first or conversation.following.crash_is_handled
         await self.life.unbroken(lambda: self.life.own_up(conversation, handled, begins=begins))
@@ -182,7 +188,7 @@ class Strand:
         """
         for conversation in list(self.conversations):
             if not conversation.over and conversation.finished and conversation.begun is not None:
-                await self.life.finish(conversation)
+                await finish(self.life, conversation)
             if conversation.over and conversation.lost is None and not conversation.torn:
                 self.conversations.remove(conversation)
 
@@ -195,7 +201,7 @@ class Strand:
     async def _send(self, conversation: Conversation, role: str, label: str, payload: dict[str, Any]) -> None:
         life, following = self.life, conversation.following
         if conversation.over and conversation.lost is not None:
-            raise await life.bereaved(conversation)
+            raise await bereaved(life, conversation)
         conversation.check_whole()
         async with conversation.sending:
             wrong = following.payload_problem(label, payload)
@@ -203,10 +209,10 @@ class Strand:
                 wrong = f"protocol `{following.protocol}` is over for `{following.role}` in this conversation"
             if wrong is not None:
                 refused = conversation.refuse("!", label, payload, role, wrong)
-                raise _violation(following, refused, following.role)
+                raise violation(following, refused, following.role)
             verdict = conversation.send(label, payload, role)
             if not isinstance(verdict, Ok):
-                raise _violation(following, verdict, following.role)
+                raise violation(following, verdict, following.role)
             letter = Letter(
                 conversation=conversation.id,
                 contract=following.contract.digest,
@@ -227,85 +233,7 @@ class Strand:
             await life.unbroken(lambda: life.settle(handled))
             if conversation.finished:
                 # Its part is done, whatever becomes of the handler: if it crashes now, nobody else is concerned.
-                await life.finish(conversation)
-
-    async def _place(
-        self, label: str, payload: dict[str, Any], addressee: Addressee, protocol: str | None
-    ) -> tuple[Conversation, str]:
-        """The conversation and the role that a message is for; a conversation is opened if that is what it does."""
-        mine = [conversation for conversation in self._of(protocol) if not conversation.over]
-        due = []
-        for conversation in mine:
-            for symbol in conversation.following.edges(conversation.state):
-                role = symbol.partner or ""
-                if (symbol.direction, symbol.label) == ("!", label) and addressee.is_role(conversation, role):
-                    due.append((conversation, role))
-        if len(due) > 1 and self.last is not None:
-            due = [place for place in due if place[0] is self.last[0]] or due
-        if len(due) > 1:
-            raise UsageError(_ambiguous(label, {c.following.protocol for c, _ in due}))
-        if due:
-            return due[0]
-        roles = [f for f in self.life.declaration.roles if protocol in (None, f.protocol)]
-        opening = [(f, role) for f in roles for word, role in f.opening if word == label and addressee.plays(f, role)]
-        if len(opening) > 1:
-            raise UsageError(_ambiguous(label, {following.protocol for following, _ in opening}))
-        if opening:
-            following, role = opening[0]
-            conversation = await self.life.open(following, role, addressee)
-            self.own(conversation)
-            return conversation, role
-        for conversation in self._of(protocol):
-            conversation.check_whole()
-        raise self._misplaced(label, payload, addressee, mine, roles)
-
-    def _misplaced(
-        self,
-        label: str,
-        payload: dict[str, Any],
-        addressee: Addressee,
-        mine: list[Conversation],
-        roles: list[Following],
-    ) -> Exception:
-        """Why a message can be sent in no conversation."""
-        if not any(addressee.shares(following) for following in roles):
-            followed = ", ".join(f"`{following.protocol}`" for following in roles) or "none"
-            return UsageError(f"E078: {addressee} shares no protocol with this agent, which follows {followed}")
-        knows = [c for c in mine if label in c.following.sends] or mine
-        if knows:
-            conversation = self.last[0] if self.last is not None and self.last[0] in knows else knows[-1]
-            role = addressee.role_in(conversation)
-            verdict = conversation.session.send(label, payload, role)
-            return _violation(conversation.following, verdict, conversation.following.role)
-        following = next((f for f in roles if label in f.sends), roles[0])
-        verdict = self.life.outside(following).send(label, payload, addressee.role)
-        return _violation(following, verdict, following.role)
-
-    async def _check_hope(self, mine: list[Conversation], wanted: dict[str, type], protocol: str | None) -> None:
-        """Raise if none of these messages can come any more."""
-        alive = [conversation for conversation in mine if not conversation.over]
-        if any(c.can_come(wanted) and c.vain is None for c in alive):
-            return
-        for conversation in mine:
-            concerned = bool(set(wanted) & set(conversation.following.receives))
-            if concerned and (conversation.lost if conversation.over else conversation.vain) is not None:
-                self.conversations.remove(conversation)  # it is told once
-                raise await self.life.bereaved(conversation)
-        for conversation in mine:
-            conversation.check_whole()
-        labels = " or ".join(f"`{label}`" for label in wanted)
-        if not alive:
-            of = "" if protocol is None else f" of `{protocol}`"
-            raise ViolationError(f"{labels} can never come: this handler is in no conversation{of} that goes on")
-        conversation = alive[-1]
-        label = next(iter(wanted))
-        other = conversation.next()
-        if other is not None:
-            come = f"`{other.label}` from `{other.sender}` has come instead"
-            both = " | ".join([*wanted, other.label])
-            raise ViolationError(f"{labels} can never come: {come}; `receive({both})` takes either")
-        verdict = conversation.session.peek_receive(label)
-        raise ViolationError(f"{labels} can never come here: {_explained(verdict)}", verdict)
+                await finish(life, conversation)
 
     def _read(self, message: object) -> tuple[str, dict[str, Any]]:
         if isinstance(message, Crash):
@@ -313,23 +241,3 @@ class Strand:
         payload = payload_of(message)
         self.life.check_class(type(message))
         return label_of(type(message)), payload
-
-
-def _violation(following: Following, verdict: Verdict, role: str) -> ViolationError:
-    """The error of a verdict, which blames a role."""
-    if isinstance(verdict, Violation) and verdict.role is None:
-        told = verdict.explain()
-        verdict = Violation.blaming((role,), verdict.expected, verdict.got, told, contract=following.protocol)
-    return ViolationError(f"protocol `{following.protocol}`, role `{role}`: {_explained(verdict)}", verdict)
-
-
-def _explained(verdict: Verdict) -> str:
-    return "" if isinstance(verdict, Ok) else verdict.explain()
-
-
-def _ambiguous(label: str, protocols: set[str]) -> str:
-    if len(protocols) > 1:
-        listed = ", ".join(f"protocol={name!r}" for name in sorted(protocols))
-        return f"`{label}` belongs to several protocols; say which: {listed}"
-    (name,) = protocols
-    return f"`{label}` is due in several conversations of `{name}`; send it to the agent that is meant, or `reply`"

@@ -78,3 +78,26 @@ def test_places_count_characters():
 def test_the_source_of_accord_among_the_files_changes_nothing():
     found = program(main="from accord.agents import Agent", src__accord__agents____init__="class Agent: ...")
     assert meaning(found, "Agent") == Outside("accord.agents.Agent")
+
+
+def test_two_files_of_one_name_and_neither_is_nearer():
+    found = program(main="from messages import A", a__messages="class A: ...", b__messages="class A: ...")
+    assert meaning(found, "A") == Outside("messages.A")
+
+
+def test_a_star_brings_what_accord_exports():
+    found = program(main="from accord.agents import *")
+    assert meaning(found, "follows") == Outside("accord.agents.follows")
+    assert meaning(found, "print") == Outside("builtins.print")
+
+
+def test_what_a_function_binds_by_global_means_nothing_certain():
+    found = program(main="A = 1\nB = 2\ndef f():\n    global A\n    A = 3")
+    assert "several places" in meaning(found, "A").why
+    assert isinstance(meaning(found, "B"), Value)
+
+
+def test_where_files_lie_counts_and_not_how_they_are_named():
+    names = {"main.py": "from shop.parts import A", "parts.py": "class A: ..."}
+    found = Program(read_module(Source(text, name), "/home/shop") for name, text in names.items())
+    assert isinstance(meaning(found, "A"), Class)

@@ -5,7 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
-from tests.crews import REQUEST_RESPONSE, SYNC, Acknowledged, Recorded, Request, Response, SchemaChanged, run
+from tests.crews import (
+    OFFER,
+    REQUEST_RESPONSE,
+    SYNC,
+    Acknowledged,
+    Bid,
+    Offer,
+    Recorded,
+    Request,
+    Response,
+    SchemaChanged,
+    Sold,
+    Unsold,
+    run,
+)
 
 from accord import UsageError, Violation, ViolationError
 from accord.agents import Agent, AgentRef, Crash, GaveUpError, Supervisor, follows
@@ -32,7 +46,7 @@ class Database(Agent):
 def crash_of(*agents, **options):
     """What the first agent that crashes crashes with, under all small schedules alike."""
     found = set()
-    every = EverySchedule(most=500)
+    every = EverySchedule(most=1_000)
     for schedule in every:
         with pytest.raises(GaveUpError) as excinfo:
             run(*agents, max_restarts=0, schedule=schedule, **options)
@@ -305,6 +319,56 @@ def test_several_agents_that_could_be_meant():
     assert "`Sender` has no handler" in text, "it was sent"
 
 
+def test_who_plays_the_other_roles_is_said_when_a_conversation_is_opened():
+    heard: list[str] = []
+
+    @follows(OFFER, as_="Bidder")
+    class Bidder(Agent):
+        async def on_offer(self, _offer: Offer) -> None:
+            await self.reply(Bid())
+
+    @follows(OFFER, as_="House")
+    class House(Agent):
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        async def on_end(self, _end: Sold | Unsold) -> None:
+            heard.append(self.name)
+
+    others = [Bidder, (House, "east", {"name": "east"}), (House, "west", {"name": "west"})]
+
+    def seller(*cast):
+        async def sell(self):
+            for each in cast:
+                await self.send("Bidder", Offer(), cast=each)
+                await self.receive(Bid | Crash)
+                await self.send("House", Sold())
+
+        return sender_of(sell, OFFER, "Seller")
+
+    west, east, bidder = AgentRef("west"), AgentRef("east"), AgentRef("Bidder")
+    assert run(*others, seller({"House": west}, {"House": east}, {"House": west, "Bidder": bidder})) == []
+    assert heard == ["west", "east", "west"]
+    where = "role `House` of protocol `Auction`"
+    for cast, message in (
+        (None, f"{where}: several agents play it: east, west; say which one by `cast={{'House': …}}`"),
+        ({"House": bidder}, f"agent `Bidder` does not play {where}"),
+        ({"House": AgentRef("nobody")}, f"agent `nobody` does not play {where}"),
+        ({"House": "west"}, "`cast` says for a role which `AgentRef` plays it, got 'west' for 'House'"),
+        ({"Home": west}, "`cast` names `Home`; the other roles of protocol `Auction` are `Bidder`, `House`"),
+        ({"Seller": west}, "`cast` names `Seller`; the other roles of protocol `Auction` are `Bidder`, `House`"),
+    ):
+        assert crash_of(*others, seller(cast)) == (UsageError, message)
+
+    async def late(self):
+        await self.send(bidder, Offer(), cast={"House": west})
+        await self.receive(Bid | Crash)
+        await self.send("House", Sold(), cast={"House": east})
+
+    _, text = crash_of(*others, sender_of(late, OFFER, "Seller"))
+    assert text == "`cast` is said when a conversation is opened, and `Sold` goes on with one"
+
+
 def test_where_two_protocols_share_a_message_it_must_be_said_which():
     other = "protocol Other { Client -> Server: Request }"
 
@@ -350,5 +414,5 @@ def test_a_supervisor_that_is_used_wrongly():
     with pytest.raises(UsageError, match="there is no agent `Database` that lives"):
         supervisor[reference]
     for name in ("", "x" * 500, "a\x1b[31m"):
-        with pytest.raises(UsageError, match="the key of a session"):
+        with pytest.raises(UsageError, match="the name of an agent"):
             AgentRef(name)

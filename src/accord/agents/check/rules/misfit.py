@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from accord.agents.check.fitting import python_type
 from accord.agents.check.literals import cannot_be
 from accord.agents.check.missteps import Misstep, listed
+from accord.language.field_types import python_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -10,7 +10,7 @@ from accord.diagnostics import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from accord.agents.check.contracts import Script
+    from accord.agents.check.scripts import Script
 
 __all__ = ["never_here", "never_received", "never_without_conversation"]
 

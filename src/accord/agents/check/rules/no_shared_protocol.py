@@ -9,7 +9,7 @@ from accord.agents.check.missteps import Misstep, listed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from accord.agents.check.contracts import Script
+    from accord.agents.check.scripts import Script
 
 __all__ = ["no_shared_protocol"]
 

@@ -6,10 +6,12 @@ from accord.agents.check.missteps import Misstep, listed
 
 __all__ = ["not_analysed", "uncalled", "unknown_classes"]
 
+_HELP = "write it so that it can be followed, or accept it: `# accord: ignore[W088] reason`"
+
 
 def not_analysed(why: str) -> Misstep:
     """Something out of sight."""
-    return Misstep("W088", f"not analysed: {why}", label="not seen")
+    return Misstep("W088", f"not analysed: {why}", _HELP, "not seen")
 
 
 def uncalled(method: str) -> Misstep:

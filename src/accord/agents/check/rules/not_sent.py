@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from accord.agents.check.missteps import Misstep, labelled
 
 if TYPE_CHECKING:
-    from accord.agents.check.contracts import Script
+    from accord.agents.check.scripts import Script
 
 __all__ = ["not_sent"]
 

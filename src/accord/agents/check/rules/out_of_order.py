@@ -8,7 +8,7 @@ from accord.agents.check.missteps import Misstep, labelled
 from accord.language.labels import print_label
 
 if TYPE_CHECKING:
-    from accord.agents.check.contracts import Script
+    from accord.agents.check.scripts import Script
 
 __all__ = ["not_a_beginning", "out_of_order"]
 

@@ -9,8 +9,8 @@ from accord.agents.check.missteps import Misstep, listed
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from accord.agents.check.contracts import Script
     from accord.agents.check.paths import Trap
+    from accord.agents.check.scripts import Script
 
 __all__ = ["starving"]
 

@@ -10,7 +10,7 @@ from accord.language.labels import print_label
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from accord.agents.check.contracts import Script
+    from accord.agents.check.scripts import Script
 
 __all__ = ["declaration", "several_conversations", "several_protocols", "several_roles", "wrong_protocol"]
 

@@ -10,14 +10,14 @@ from accord.diagnostics import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["missing_protocol", "no_such_protocol", "not_one_protocol", "unreadable_contract"]
+__all__ = ["missing_protocol", "mistaken_protocol", "no_such_protocol", "not_one_protocol", "unreadable_contract"]
 
 
 def no_such_protocol(name: str, known: Sequence[str], *, by_name: bool) -> Misstep:
     """A name that no contract declares; a text that is a bare name declares nothing either."""
     meant = name if name in known else did_you_mean(name, known)
     if by_name:
-        help_ = "a text is a contract; for the one in a file write `accord.load(Path(…))`"
+        help_ = "a text is a contract; for the one in a file write `accord.load(path)`"
         if meant:
             help_ += f'["{meant}"]'
     else:
@@ -45,3 +45,8 @@ def unreadable_contract(path: str, why: str) -> Misstep:
     return Misstep(
         "E070", f"the contract `{path}` cannot be read: {why}", "the path is looked up from here and beside the file"
     )
+
+
+def mistaken_protocol(what: str, help_: str) -> Misstep:
+    """A path where a text is meant, or the other way round."""
+    return Misstep("E070", what, help_)

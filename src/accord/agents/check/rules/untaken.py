@@ -9,7 +9,7 @@ from accord.language.global_tree import CRASH
 from accord.language.labels import print_label
 
 if TYPE_CHECKING:
-    from accord.agents.check.contracts import Script
+    from accord.agents.check.scripts import Script
 
 __all__ = ["no_handler", "received_by_half"]
 

@@ -11,7 +11,7 @@ from accord.language.labels import print_label
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from accord.agents.check.contracts import Script
+    from accord.agents.check.scripts import Script
 
 __all__ = ["wrong_type"]
 
