@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from accord.agents.check.bodies import hidden_in
-from accord.agents.check.descent import descent_of, dotted_name, follows_call, is_agent
+from accord.agents.check.descent import descends_from_agent, descent_of, dotted_name, follows_call, is_agent
 from accord.agents.check.messages import annotation_of, labels_in
 from accord.agents.check.methods import VERBS, Method
 from accord.agents.check.modules import Class, Function, Scope
@@ -121,6 +121,7 @@ def _all_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 def _read(declared: Class, program: Program) -> AgentClass:
     line, doubts = descent_of(declared, program)
+    are_all_seen = not doubts
     methods: dict[str, Method] = {}
     follows: list[Follows] = []
     attributes: dict[str, tuple[ast.expr, Scope]] = {}
@@ -146,6 +147,9 @@ def _read(declared: Class, program: Program) -> AgentClass:
         if method.name in VERBS:
             doubts.append((method.module, method.node, f"`{declared.name}` has a `{method.name}` of its own"))
     complaints: list[tuple[Module, ast.AST, str, str]] = []
+    if follows and are_all_seen and not descends_from_agent(line, program):
+        what = f"`{declared.name}` follows a protocol and is not derived from `Agent`"
+        complaints.append((declared.module, declared.node, what, f"write `class {declared.name}(Agent):`"))
     handlers = _read_handlers(methods, program, complaints, doubts)
     return AgentClass(
         declared, tuple(follows), methods, handlers, tuple(complaints), tuple(doubts), tuple(line[1:]), attributes
@@ -240,8 +244,12 @@ def _read_handler(
     annotation = explicit if explicit is not None else annotation_of(parameters[0].annotation)
     labels = labels_in(annotation, method.owner.scope, program)
     if labels is None:
-        what = f"what handler `{method.name}` takes is not said"
-        complain(what, f"annotate `{parameters[0].arg}` with the class of the message")
+        if annotation is None:
+            what, help_ = "is not said", f"annotate `{parameters[0].arg}` with the class of the message"
+        else:
+            what = f"is no class of messages that is known here: `{ast.unparse(annotation)[:60]}`"
+            help_ = "import it or define it: a dataclass, a msgspec Struct or a pydantic model"
+        complain(f"what handler `{method.name}` takes {what}", help_)
         return None
     return Handler(method, labels, parameters[0].arg)
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from accord.agents.check.modules import Module, Scope
     from accord.agents.check.names import Program
 
-__all__ = ["AGENT", "FOLLOWS", "descent_of", "dotted_name", "follows_call", "is_agent"]
+__all__ = ["AGENT", "FOLLOWS", "descends_from_agent", "descent_of", "dotted_name", "follows_call", "is_agent"]
 
 AGENT = frozenset({"accord.agents.Agent", "accord.agents.agent.Agent"})
 FOLLOWS = frozenset({"accord.agents.follows", "accord.agents.declaring.follows"})
@@ -47,6 +47,12 @@ def is_agent(declared: Class, program: Program, depth: int = 0) -> bool:
         if isinstance(meaning, Class) and depth < _DEEPEST and is_agent(meaning, program, depth + 1):
             return True
     return False
+
+
+def descends_from_agent(line: list[Class], program: Program) -> bool:
+    """Whether `Agent` is above one of these classes."""
+    bases = (_base(base, declared, program) for declared in line for base in declared.node.bases)
+    return any(isinstance(meaning, Outside) and meaning.name in AGENT for meaning in bases)
 
 
 def _base(base: ast.expr, declared: Class, program: Program) -> object:

@@ -100,7 +100,7 @@ class Expressions(Placing):
         name = own_call(call, self.me) or ""
         helper = self.agent.methods.get(name)
         if name in VERBS or helper is None or isinstance(helper.node, ast.AsyncFunctionDef):
-            why = f"`{name}` is not awaited where it is called: whether and when it happens cannot be seen"
+            why = f"`{name}` is not awaited: write `await self.{name}(…)`, or it does not happen, or nobody knows when"
             return self.out_of_sight(why, call, then, around)
         return self.happening(call, then, around)
 

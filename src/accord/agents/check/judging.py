@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from accord.agents.check.escapes import effectful_methods, escapes
 from accord.agents.check.fitting import misfits
 from accord.agents.check.messages import read_message
+from accord.agents.check.misspelling import misspelt_verbs
 from accord.agents.check.missteps import Misstep
 from accord.agents.check.modules import Class
 from accord.agents.check.names import Outside
 from accord.agents.check.places import diagnostic
 from accord.agents.check.rules.misfit import class_misfit, wrongly_made
 from accord.agents.check.rules.never_called import never_called
-from accord.agents.check.rules.not_analysed import not_analysed, uncalled, unknown_classes
+from accord.agents.check.rules.not_analysed import misspelt, not_analysed, uncalled, unknown_classes
 from accord.agents.check.rules.starving import starving
 from accord.agents.check.rules.unclear import declaration
 from accord.agents.check.rules.untaken import no_handler
@@ -61,6 +62,10 @@ class Judge:
             found += [
                 diagnostic(not_analysed(why), method.module, tree)
                 for tree, why in escapes(method, effectful, agent, self.program)
+            ]
+            found += [
+                diagnostic(misspelt(agent.name, name, meant), method.module, tree)
+                for tree, name, meant in misspelt_verbs(agent, method)
             ]
         targets = Targets(agent, self.program, self.plays)
         studied = study(agent, self.scripts, self.program, targets, effectful)

@@ -24,6 +24,7 @@ from accord.agents.check.graph import (
     Unseen,
 )
 from accord.agents.check.messages import labels_in
+from accord.agents.check.modules import Class
 from accord.agents.check.paths import Exit, Place, Step
 from accord.agents.check.trapping import find_trap
 from accord.agents.check.worlds import RESULT, Known, World
@@ -197,6 +198,8 @@ class Visit(Exploring):
         if len(labels) < len(values):
             shown = ast.unparse(operation.message)[:60] if operation.message is not None else "nothing"
             why = f"which message `{shown}` is cannot be seen"
+            if isinstance(operation.message, ast.Name) and self.is_class(operation.message):
+                why = f"`{shown}` is a class, and a message is made of it: `{shown}(…)`"
             self.walker.unseen(why, self.method.module, operation.call, self.path(place))
             self.ends.add(place)
             return
@@ -220,6 +223,10 @@ class Visit(Exploring):
                 return
             outcome = conversing.send(scripts, world, label, addressee, protocol)
         self.spoken(outcome, place, operation)
+
+    def is_class(self, name: ast.Name) -> bool:
+        """Whether a name is that of a class in the files."""
+        return isinstance(self.walker.program.resolve(name, self.method.scope), Class)
 
     def at_Receive(self, operation: Receive, place: Place) -> None:  # noqa: N802
         """One of some messages is received."""

@@ -36,12 +36,13 @@ def wrongly_made(
     given = dict(zip(names, call.args, strict=False))
     if len(call.args) > len(names):
         what = f"`{message.label}` takes {len(names)} fields by position, got {len(call.args)}"
-        yield call.args[len(names)], Misstep("E084", what, f"its fields are {listed(f.name for f in message.fields)}")
+        fields = listed((field.name for field in message.fields), "and")
+        yield call.args[len(names)], Misstep("E084", what, f"its fields are {fields}")
     known = {field.name for field in message.fields}
     for keyword in call.keywords:
         if keyword.arg is not None and keyword.arg not in known:
             what = f"`{message.label}` has no field `{keyword.arg}`"
-            yield keyword.value, Misstep("E084", what, f"its fields are {listed(sorted(known)) or 'none'}")
+            yield keyword.value, Misstep("E084", what, f"its fields are {listed(sorted(known), 'and') or 'none'}")
         elif keyword.arg is not None:
             given[keyword.arg] = keyword.value
     missing = [field.name for field in message.fields if field.is_required and field.name not in given]
@@ -53,4 +54,6 @@ def wrongly_made(
         if name in types and cannot_be(value, types[name], enums):
             wanted = python_type(types[name])
             what = f"`{name}` of `{message.label}` is `{wanted}`, got `{ast.unparse(value)[:40]}`"
-            yield value, Misstep("E084", what, f"give it a value of type `{wanted}`", "wrong type")
+            enum = enums.get(types[name].name)
+            help_ = f"give it a value of type `{wanted}`" if enum is None else f"it is one of {listed(enum.members)}"
+            yield value, Misstep("E084", what, help_, "wrong type")

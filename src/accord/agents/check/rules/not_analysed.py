@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from accord.agents.check.missteps import Misstep, listed
 
-__all__ = ["not_analysed", "uncalled", "unknown_classes"]
+__all__ = ["misspelt", "not_analysed", "uncalled", "unknown_classes"]
 
 _HELP = "write it so that it can be followed, or accept it: `# accord: ignore[W088] reason`"
 
@@ -12,6 +12,11 @@ _HELP = "write it so that it can be followed, or accept it: `# accord: ignore[W0
 def not_analysed(why: str) -> Misstep:
     """Something out of sight."""
     return Misstep("W088", f"not analysed: {why}", _HELP, "not seen")
+
+
+def misspelt(agent: str, name: str, meant: str) -> Misstep:
+    """A verb that is written wrongly."""
+    return Misstep("W088", f"not analysed: `{agent}` has no `{name}`", f"did you mean `{meant}`?", "not seen")
 
 
 def uncalled(method: str) -> Misstep:
