@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+LIGHT := $(VENV)/.light
 READY := $(VENV)/.ready
 BENCH := .venv-bench
 BENCH_READY := $(BENCH)/.ready
@@ -9,7 +10,7 @@ WORKERS ?= 2
 
 .PHONY: demo test soak check bench docs page clean packages
 
-demo: $(READY)
+demo: $(LIGHT)
 	@$(BIN)/python examples/booking/demo.py
 	@echo
 	@echo "And eight recorded runs of an agent that pays invoices, audited:"
@@ -53,10 +54,16 @@ docs: $(READY)
 clean:
 	rm -rf $(VENV) $(BENCH) web/node_modules site build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
-$(READY): pyproject.toml constraints.txt
+# What it takes to use accord; the tests take thirty times as much.
+$(LIGHT): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("accord needs Python 3.11 or newer, found " + sys.version) if sys.version_info < (3, 11) else None'
 	@test -d $(VENV) || $(PYTHON) -m venv $(VENV)
 	@echo "setting up $(VENV) …"
+	@$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[studio]'
+	@touch $@
+
+$(READY): $(LIGHT)
+	@echo "adding what the tests need …"
 	@$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Bar", "judge", "judge_agents", "judge_audit", "judge_stores", "judge_traces"]
 
 
-_AGENTS = ((HERE, GOING_ON, 120), (HERE, NEW, 250), (REDIS, GOING_ON, 12), (REDIS, NEW, 28))
+_AGENTS = ((HERE, GOING_ON, 40), (HERE, NEW, 120), (REDIS, GOING_ON, 10), (REDIS, NEW, 28))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ stopped where its handler ends. Everything is in a ledger, which is verified in 
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -126,4 +127,5 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
+    logging.getLogger("accord.agents").setLevel(logging.CRITICAL)  # these crashes are wanted; no tracebacks
     asyncio.run(main())

@@ -189,3 +189,28 @@ def test_a_page_of_another_site_gets_nothing(chromium, hostile, elsewhere, host)
         "beacon": True,  # it is on its way, and refused there
         "frame": "closed",
     }
+
+
+def test_a_link_with_another_token_does_not_lock_anybody_out(chromium, hostile):
+    """Any page can open the studio's with a token of its own; the one that the studio has taken stays."""
+    context = chromium.new_context()
+    context.set_default_timeout(15_000)
+    page = context.new_page()
+    page.goto(f"{hostile.base}/#token={TOKEN}")
+    page.wait_for_selector(".moves h2")
+    other = context.new_page()
+    other.goto(f"{hostile.base}/#token=wrong")
+    other.wait_for_selector(".moves h2")
+    assert page.evaluate("localStorage.getItem('accord-studio-token')") == TOKEN
+    page.reload()
+    page.wait_for_selector(".moves h2")
+    context.close()
+
+
+def test_a_wrong_token_alone_opens_nothing_and_is_not_kept(chromium, hostile):
+    context = chromium.new_context()
+    page = context.new_page()
+    page.goto(f"{hostile.base}/#token=wrong")
+    expect(page.get_by_role("alert")).to_contain_text("open the address that the studio printed")
+    assert page.evaluate("localStorage.getItem('accord-studio-token')") is None
+    context.close()

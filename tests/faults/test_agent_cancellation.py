@@ -132,8 +132,9 @@ def test_a_block_that_is_cancelled_at_any_moment_leaves_no_task_behind():
 
 
 @pytest.mark.parametrize("strategy", ["one_for_one", "one_for_all", "rest_for_one"])
-def test_any_task_of_an_agent_that_is_cancelled_at_any_moment_is_a_crash_and_nobody_is_stuck(strategy):
+def test_any_task_of_an_agent_that_is_cancelled_at_any_moment_is_a_crash_and_nobody_is_stuck(strategy, soak):
     cancelled = 0
+    step = 1 if soak or strategy == "one_for_one" else 4
 
     async def one(moment, which):
         nonlocal cancelled
@@ -161,7 +162,7 @@ def test_any_task_of_an_agent_that_is_cancelled_at_any_moment_is_a_crash_and_nob
 
     async def main():
         async with asyncio.timeout(250):
-            for moment in range(MANY):
+            for moment in range(0, MANY, step):
                 for which in range(MANY):
                     answer = await one(moment, which)
                     if answer is None:
@@ -171,7 +172,7 @@ def test_any_task_of_an_agent_that_is_cancelled_at_any_moment_is_a_crash_and_nob
             raise AssertionError("there were more moments")
 
     asyncio.run(main())
-    assert cancelled > 100
+    assert cancelled > 100 // step
 
 
 def test_a_handler_that_swallows_its_cancellation_can_do_nothing_more():

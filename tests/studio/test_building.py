@@ -131,3 +131,9 @@ def test_files_are_read_and_saved_only_if_allowed(tmp_path):
     assert (stale.status, path.read_text()) == (400, "!a.end\n")
     assert writer.ask("save", number=0, text="!b.end\n", before="!a.end\n") == {"saved": str(path)}
     assert path.read_text() == "!b.end\n"
+
+
+@pytest.mark.parametrize("text", ["(end | end).!b", "(end | end)", "{end, !a.end}", "!a.{end, ?b}.!c", "(end | !a)"])
+def test_parts_and_branches_without_a_step_are_drawn(text):
+    (protocol,) = Asker().ask("contract", text=text)["protocols"]
+    assert protocol["graph"]["nodes"]

@@ -9,6 +9,7 @@ from contextlib import closing
 import pytest
 
 from accord import Guard, SQLiteStore, StoredSession, ToolCall
+from accord.studio import desk
 from tests.studio.asking import Asker
 
 CONTRACT = "protocol P = !read.?read.?Approval by human.!pay(amount <= 500).?pay.end\n"
@@ -116,3 +117,37 @@ def test_without_a_store():
     assert answer.status == 400
     assert "--store" in answer.json["error"]
     assert not Asker().ask("about")["store"]
+
+
+def test_many_reviews_are_shown_in_part_and_those_that_wait_first(opened, monkeypatch):
+    store, path, _ = opened
+    for key in ("a-1", "a-2", "a-3"):
+        other = Guard(path, store=store, key=key, tools={"read": dict, "pay": lambda **_: "paid"})
+        other.run([ToolCall("read", {}, "c1")])
+        other.run([ToolCall("pay", {"amount": 5}, "c2")])
+        other.decide(other.reviews()[0].id, "deny", by="ana")
+    monkeypatch.setattr(desk, "_REVIEWS_SHOWN", 2)
+    told = Asker(paths=[path], store=store).ask("sessions")
+    assert [(review["session"], review["state"]) for review in told["reviews"]] == [
+        ("order-17", "open"), ("a-1", "denied"),
+    ]  # fmt: skip
+    assert told["more_reviews"] == 2
+
+
+def test_a_store_that_is_too_large_is_told(opened, monkeypatch):
+    store, path, _ = opened
+    monkeypatch.setattr(desk, "_PATIENCE", -1.0)
+    answer = Asker(paths=[path], store=store).post("sessions")
+    assert answer.status == 400 and "`accord review` can" in answer.json["error"]
+
+
+def test_a_payload_that_a_browser_would_change_is_not_modified(opened):
+    store, path, _ = opened
+    guard = Guard(path, store=store, key="large", tools={"read": dict, "pay": lambda **_: "paid"})
+    guard.run([ToolCall("read", {}, "c1")])
+    guard.run([ToolCall("pay", {"amount": 5, "account": 2**53 + 1}, "c2")])
+    asker = Asker(paths=[path], store=store, writable=True)
+    request = {"session": "large", "review": guard.reviews()[0].id, "by": "ana"}
+    refused = asker.post("decide", **request, answer="modify", payload={"amount": 4, "account": 2**53})
+    assert refused.status == 400 and "cannot hold 9007199254740993" in refused.json["error"]
+    assert asker.post("decide", **request, answer="allow").status == 200

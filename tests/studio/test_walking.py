@@ -170,3 +170,28 @@ def test_hostile_text_is_inert(asker):
     for piece in shown:
         assert not any(character in piece for character in "\x1b\x07\u202e")
     assert told["events"][0] == {"send": HOSTILE}
+
+
+LARGE = 2**53 + 1
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"events": [json.dumps({"send": "a", "payload": {"x": LARGE}})]},
+        {"events": [f'!a {{"o": {{"l": [1, {LARGE}]}}}}']},
+        {"next": {"text": f'!a {{"x": -{LARGE}}}'}},
+        {"next": {"move": "!a(x > 1)", "answers": [str(LARGE)]}},
+    ],
+)
+def test_numbers_that_a_browser_would_change_do_not_get_in(asker, request_):
+    """It would send back another one, and the verdict would be about that."""
+    answer = asker.post("walk", text="!a(x > 1).end", **request_)
+    assert f"cannot hold {LARGE}" in (answer.json.get("problem") or answer.json["error"]).replace("-", "")
+    assert answer.json.get("events", []) == []
+    assert asker.post("events", text=f'!a {{"x": {LARGE}}}').status == 400
+    talk = {"text": "protocol P { A -> B: M }", "messages": [{"sender": "A", "receiver": "B", "label": "M"}]}
+    talk["messages"][0]["payload"] = {"x": LARGE}
+    assert asker.post("talk", **talk).status == 400
+    assert asker.post("messages", text=f'A -> B: M {{"x": {LARGE}}}').status == 400
+    assert asker.ask("walk", text="!a(x > 1).end", events=[f'!a {{"x": {2**53}}}'])["turns"][0]["verdict"] == "ok"

@@ -259,6 +259,7 @@ export interface Desk {
   sessions: SessionInfo[];
   more: number;
   reviews: Review[];
+  more_reviews: number;
   writable: boolean;
 }
 
@@ -325,10 +326,22 @@ export class Refusal extends Error {
 
 const KEY = "accord-studio-token";
 
-/** The token stands behind `#` in the address that the studio printed; it is kept for links that are opened later. */
+/** The token of this page's address, until the studio has taken it. */
+let given: string | null = null;
+
+/** The token stands behind `#` in the address that the studio printed. */
 export function takeToken(parameters: URLSearchParams): void {
-  const token = parameters.get("token");
-  if (token) localStorage.setItem(KEY, token);
+  given = parameters.get("token");
+}
+
+/** Once the studio has taken a token it is kept for links that are opened later. Before, it may be anybody's: each page can open this one. */
+function settle(response: Response): boolean {
+  if (given === null || (!response.ok && response.status !== 401)) return true;
+  const kept = localStorage.getItem(KEY);
+  if (response.ok) localStorage.setItem(KEY, given);
+  const again = !response.ok && kept !== null && kept !== given;
+  if (response.ok || again) given = null;
+  return !again;
 }
 
 async function send(name: string, kind: string, body: BodyInit): Promise<unknown> {
@@ -336,7 +349,7 @@ async function send(name: string, kind: string, body: BodyInit): Promise<unknown
   try {
     response = await fetch(`/api/${name}`, {
       method: "POST",
-      headers: { "Content-Type": kind, Authorization: `Bearer ${localStorage.getItem(KEY) ?? ""}` },
+      headers: { "Content-Type": kind, Authorization: `Bearer ${given ?? localStorage.getItem(KEY) ?? ""}` },
       body,
       credentials: "omit",
       cache: "no-store",
@@ -344,6 +357,7 @@ async function send(name: string, kind: string, body: BodyInit): Promise<unknown
   } catch {
     throw new Refusal("the studio does not answer; was it ended? `accord studio` starts it again");
   }
+  if (!settle(response)) return send(name, kind, body);
   const answer = (await response.json()) as { error?: string; text?: string };
   if (!response.ok) throw new Refusal(answer.error ?? "the studio refused the request", answer.text);
   return answer;

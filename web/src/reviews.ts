@@ -56,10 +56,11 @@ class Office {
       this.complain(error);
       return;
     }
-    const { reviews: asked, sessions } = this.desk;
+    const { reviews: asked, sessions, more_reviews: more } = this.desk;
+    const rest = more ? h("p", { class: "hint", text: `${more} more are not shown; accord review lists them` }) : null;
     const waiting = asked.filter((review) => review.state === "open");
     const decided = asked.filter((review) => review.state !== "open");
-    fill(this.open, h("h2", { text: `To be decided (${waiting.length})` }), ...(waiting.length ? waiting.map((review) => this.review(review)) : [h("p", { class: "hint", text: "Nothing waits for a person." })]), button("look again", () => void this.look()));
+    fill(this.open, h("h2", { text: `To be decided (${waiting.length})` }), ...(waiting.length ? waiting.map((review) => this.review(review)) : [h("p", { class: "hint", text: "Nothing waits for a person." })]), rest, button("look again", () => void this.look()));
     const rows = decided.map((review) => h("li", {}, h("code", { text: review.word }), ` in ${review.session}: `, h("strong", { text: review.state }), review.by ? ` by ${review.by}` : "", review.reason ? ` (${review.reason})` : ""));
     this.past.hidden = !decided.length;
     fill(this.past, h("h2", { text: "Decided" }), h("ul", {}, ...rows));

@@ -33,7 +33,6 @@ _IN_A_PIPE = 100
 _NUMBER = 6
 _VERDICT = 12
 _NARROW, _WIDE = 80, 100
-_LEAST_ID = 7
 _LONGEST_WORD = 40
 _LEAST = 12
 _LONGEST_EXPLANATION = 4000
@@ -73,16 +72,6 @@ def entry_text(screen: Screen, entry: Entry) -> str:
     return "\n".join((line, *_below(screen, entry, width)))
 
 
-def _session(name: object, width: int) -> str:
-    """The name of a session. In one of agents, `CONVERSATION/ROLE`, the role is what tells two lines apart."""
-    text = _text(name, _LONGEST_EXPLANATION)
-    head, slash, role = text.rpartition("/")
-    if display_width(text) <= width or not slash or width <= _LEAST_ID + 1:
-        return _text(name, width)
-    role = clip(role, width - 1 - _LEAST_ID)
-    return f"{clip(head, width - 1 - display_width(role))}/{role}"
-
-
 def _event(entry: AttemptEntry, width: int) -> str:
     word = _text(entry.event, min(width, _LONGEST_WORD))
     carried = entry.given if entry.verdict == "misuse" else entry.payload
@@ -105,6 +94,16 @@ def _below(screen: Screen, entry: AttemptEntry, width: int) -> list[str]:
     if entry.explanation is not None:
         lines.append(screen.prose(_text(entry.explanation, _LONGEST_EXPLANATION), indent))
     return lines
+
+
+def _session(name: object, width: int) -> str:
+    """The name of a session; of `CONVERSATION/ROLE` the role is what tells entries apart, so the rest is cut first."""
+    whole = _text(name, width)
+    if not isinstance(name, str) or "/" not in name or not whole.endswith("…"):
+        return whole
+    before, _, role = name.rpartition("/")
+    shown = clip(role, width - 4)
+    return f"{clip(before, width - display_width(shown) - 1)}/{shown}"
 
 
 def _text(value: object, width: int) -> str:

@@ -20,6 +20,7 @@ from accord.stepping.exchanges import exchanges_in
 from accord.stepping.questions import read_value
 from accord.stepping.wording import json_text, verdict_name
 from accord.studio.graphs import graph_of
+from accord.studio.numbers import check_numbers
 from accord.studio.requests import RefusedError, Said
 
 if TYPE_CHECKING:
@@ -48,8 +49,9 @@ def talk(contract: Contract, request: Talk, bounds: Bounds) -> dict[str, object]
     problem = ""
     if request.next is not None:
         try:
-            messages.append(_meant(contract, choreography, request.next.move or "", request.next.answers))
-            turns.append(_take(session, messages[-1]))
+            said = _meant(contract, choreography, request.next.move or "", request.next.answers)
+            turns.append(_take(session, said))
+            messages.append(said)
         except (ValueError, UsageError) as error:
             problem = visible(str(error))
     return {
@@ -67,6 +69,7 @@ def read_messages(text: str, most: int) -> list[dict[str, object]]:
     ]
     if len(said) > most:
         raise RefusedError(f"a walk has {most} events at the most")
+    check_numbers([one.payload for one in said], "Session")
     return [_line(one) for one in said]
 
 
@@ -75,6 +78,7 @@ def _line(said: Said) -> dict[str, object]:
 
 
 def _take(session: Session, said: Said) -> dict[str, object]:
+    check_numbers(said.payload, "Session")
     verdict: Verdict | None = None
     problem = ""
     try:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from time import monotonic
+from typing import TYPE_CHECKING, TypeVar
 
 from accord.choreography.compiling import load_contract
 from accord.diagnostics.visible import clip, visible
@@ -19,8 +20,11 @@ from accord.integrations.guard.reading import guarded_in, guarded_session
 from accord.integrations.guard.telling import guard_object, review_object
 from accord.language.labels import print_word
 from accord.studio.ledgers import shown_entry
+from accord.studio.numbers import check_numbers
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from accord.integrations.guard.reading import GuardedSession
     from accord.integrations.guard.state import Review
     from accord.machine.contract import Contract
@@ -32,6 +36,8 @@ __all__ = ["Desk"]
 
 _ENTRIES_SHOWN = 200
 _SESSIONS_SHOWN = 2_000
+_REVIEWS_SHOWN = 200
+_PATIENCE = 8.0
 
 
 class Desk:
@@ -56,20 +62,20 @@ class Desk:
     def sessions(self) -> dict[str, object]:
         """All sessions, and what people are asked in them."""
         now = time.time()
-        infos = sorted(self.store.sessions(), key=lambda info: info.key)
-        guarded = {session.key: session for session in guarded_in(self.store)}
-        asked = [
-            self._review(session, review, now)
-            for session in sorted(guarded.values(), key=lambda session: session.key)
-            for review in session.reviews
-        ]
+        until = monotonic() + _PATIENCE
+        infos = sorted(_in_time(self.store.sessions(), until), key=lambda info: info.key)
+        guarded = sorted(_in_time(guarded_in(self.store), until), key=lambda session: session.key)
+        asked = [(session, review) for session in guarded for review in session.reviews]
+        # What waits comes first: of what is over, less may be shown.
+        asked.sort(key=lambda pair: pair[0].standing(pair[1], now) != "open")
         return {
             "sessions": [
                 {name: value for name, value in asdict(info).items() if name != "head"}
                 for info in infos[:_SESSIONS_SHOWN]
             ],
             "more": max(len(infos) - _SESSIONS_SHOWN, 0),
-            "reviews": asked,
+            "reviews": [self._review(session, review, now) for session, review in asked[:_REVIEWS_SHOWN]],
+            "more_reviews": max(len(asked) - _REVIEWS_SHOWN, 0),
             "writable": self._files.writable,
         }
 
@@ -114,8 +120,11 @@ class Desk:
         if info is None or info.fault is not None:
             raise UsageError(f"session `{clip(request.session)}` is not there, or is corrupted")
         guarded = guarded_session(self.store, request.session)
-        if guarded is None or not any(review.id == request.review for review in guarded.reviews):
+        found = [review for review in guarded.reviews if review.id == request.review] if guarded is not None else []
+        if guarded is None or not found:
             raise UsageError("there is no such review any more; look again")
+        if request.answer == "modify":
+            check_numbers([found[0].payload, request.payload], "accord review")
         if guarded.is_over(time.time()):
             raise UsageError("the session has expired; nothing can be decided in it")
         guard = Guard(
@@ -134,6 +143,8 @@ class Desk:
     def _contract(self, digest: str) -> Contract:
         """The contract of that digest, among the files."""
         for path in self._files.paths:
+            if not path.is_file():  # it was when the studio was opened; a pipe would be waited for
+                continue
             try:
                 contract = load_contract(path, limits=self._files.limits)
             except (ContractError, UsageError):
@@ -143,3 +154,16 @@ class Desk:
         raise UsageError(
             "the contract that the session was begun under is not among the files; open the studio on its folder"
         )
+
+
+_T = TypeVar("_T")
+
+
+def _in_time(found: Iterable[_T], until: float) -> Iterator[_T]:
+    """What is found, unless that takes too long for a page: part of it would look like all of it."""
+    for one in found:
+        if monotonic() > until:
+            raise UsageError(
+                "the store holds more sessions than can be looked at here; `accord sessions` and `accord review` can"
+            )
+        yield one

@@ -93,14 +93,24 @@ def _place_text(spot: Spot, source: Source) -> str:
         return f"before going back to {node.name}, line {line}"
     if isinstance(node, End):
         return f"before the end, line {line}"
-    first = spot.node
-    while not isinstance(first, Action):
-        first = first.children()[0]
-    text = f"before {clip(symbol_of(first).word, 40)}, line {line}"
+    first = _first_action(node)
+    what = "what ends at once" if first is None else clip(symbol_of(first).word, 40)
+    text = f"before {what}, line {line}"
     around = spot.parent if spot.parent is None or not isinstance(spot.parent.node, Sequence) else spot.parent.parent
     if around is not None and isinstance(around.node, Recursion) and not (spot.parent is not around and spot.index):
         text = f"at the start of the loop {around.node.variable}, {text}"
     return text
+
+
+def _first_action(node: Protocol) -> Action | None:
+    """The step that stands first in the text, if any does: parts and branches may be empty."""
+    stack = [node]
+    while stack:
+        here = stack.pop()
+        if isinstance(here, Action):
+            return here
+        stack += reversed(here.children())
+    return None
 
 
 def symbol_of(action: Action) -> Symbol:

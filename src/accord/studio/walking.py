@@ -24,6 +24,7 @@ from accord.stepping.moments import now_of
 from accord.stepping.moves import actions, occupied
 from accord.stepping.questions import Asking, questions_about, time_question
 from accord.stepping.wording import event_text, time_text, verdict_object
+from accord.studio.numbers import check_numbers
 from accord.studio.requests import RefusedError
 from accord.studio.situations import others, situation_object
 
@@ -54,10 +55,15 @@ def read_events(text: str, most: int) -> list[Happening]:
     """The events of a text, as words or as JSON lines; `UsageError` says which line cannot be read."""
     found: list[Happening] = []
     for told in events_in_stream(io.StringIO(text)):
-        found.append(told.event)
+        found.append(_exact(told.event))
         if len(found) > most:
             raise RefusedError(f"a walk has {most} events at the most")
     return found
+
+
+def _exact(event: Happening) -> Happening:
+    check_numbers(getattr(event, "payload", None), "accord step")
+    return event
 
 
 def event_line(event: Happening) -> dict[str, object]:
@@ -129,7 +135,7 @@ def walk(contract: Contract, request: Walk, bounds: Bounds, memory: Memory) -> d
     problem = ""
     if request.next is not None:
         try:
-            turns.append(_take(situation, _meant(situation, request.next), request.mode, position))
+            turns.append(_take(situation, _exact(_meant(situation, request.next)), request.mode, position))
             situation = turns[-1].situation
         except (ValueError, UsageError) as error:
             problem = visible(str(error))

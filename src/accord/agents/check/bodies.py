@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING
 
 from accord.agents.check.methods import VERBS
 from accord.agents.check.modules import Class, Function, Value
+from accord.agents.check.names import Outside
+from accord.agents.check.own_calls import own_call
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
+    from accord.agents.check.methods import Method
     from accord.agents.check.names import Program
 
 __all__ = ["hidden_in"]
@@ -28,8 +31,8 @@ _DESCRIBING = frozenset({"__get__", "__set_name__"})
 _DEEPEST = 16
 
 
-def hidden_in(current: Class, methods: Collection[str], program: Program) -> Iterator[tuple[ast.AST, str]]:
-    """Where a class body does what is not followed, and why. `methods` are those of the agent, by name."""
+def hidden_in(current: Class, methods: Mapping[str, Method], program: Program) -> Iterator[tuple[ast.AST, str]]:
+    """Where a class body does what is not followed, and why. `methods` are those of the agent."""
     for statement in current.node.body:
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef) and statement.name in _HOOKS:
             yield statement, f"what `{statement.name}` makes of the agent's methods cannot be seen"
@@ -44,7 +47,7 @@ def _is_text(statement: ast.stmt) -> bool:
 
 
 def _assigned(
-    statement: ast.Assign | ast.AnnAssign, current: Class, methods: Collection[str], program: Program
+    statement: ast.Assign | ast.AnnAssign, current: Class, methods: Mapping[str, Method], program: Program
 ) -> Iterator[tuple[ast.AST, str]]:
     if statement.value is None:
         return
@@ -55,7 +58,9 @@ def _assigned(
                 yield statement, "what a class body unpacks is not followed"
         elif target.id in VERBS or target.id in methods or target.id.startswith("on_"):
             yield statement, f"`{target.id}` is made while the class is"
-        elif _may_be_method(statement.value, current, program):
+        elif _may_be_method(statement.value, current, program) or (
+            _is_from_elsewhere(statement.value, current, program) and _is_called(target.id, methods.values())
+        ):
             yield statement, f"`{target.id}` may be a method: what it does with the agent is not followed"
 
 
@@ -80,6 +85,24 @@ def _may_be_method(value: ast.expr, current: Class, program: Program, depth: int
         made = program.resolve(value.func, current.inside)
         return isinstance(made, Class) and any(_declares(made, name, program) for name in _DESCRIBING)
     return False
+
+
+def _is_from_elsewhere(value: ast.expr, current: Class, program: Program) -> bool:
+    """Whether it may be a function that is not in the files, or one that a function makes."""
+    named = value.func if isinstance(value, ast.Call) else value
+    if not isinstance(named, ast.Name | ast.Attribute):
+        return isinstance(value, ast.Call | ast.Subscript | ast.BoolOp)
+    meaning = program.resolve(named, current.inside)
+    if isinstance(value, ast.Call):
+        if isinstance(meaning, Outside):
+            is_class = meaning.name.rsplit(".", 1)[-1][:1].isupper()
+            return not is_class and meaning.name not in {"functools.partial", "accord.agents.persistent"}
+        return isinstance(meaning, Function)
+    return isinstance(meaning, Outside)
+
+
+def _is_called(name: str, methods: Iterable[Method]) -> bool:
+    return any(own_call(node, method.self_name) == name for method in methods for node, _ in method.nodes)
 
 
 def _declares(declared: Class, name: str, program: Program, depth: int = 0) -> bool:

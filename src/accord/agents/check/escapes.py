@@ -9,10 +9,10 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from accord.agents.check.known_calls import only_tells
 from accord.agents.check.methods import VERBS, Method
 from accord.agents.check.names import Outside
 from accord.agents.check.own_calls import is_super, own_call
-from accord.agents.check.telling import only_tells
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +59,9 @@ def _is_own(base: ast.expr, self_name: str | None) -> bool:
     return (isinstance(base, ast.Name) and base.id == self_name) or is_super(base)
 
 
-def escapes(method: Method, effectful: frozenset[str], program: Program) -> Iterator[tuple[ast.AST, str]]:
+def escapes(
+    method: Method, effectful: frozenset[str], agent: AgentClass, program: Program
+) -> Iterator[tuple[ast.AST, str]]:
     """Where the agent, its class or a method of it that speaks is used as a value, and why that is out of sight."""
     me = method.self_name
     parents = {id(node): parent for node, parent in method.nodes}
@@ -73,7 +75,7 @@ def escapes(method: Method, effectful: frozenset[str], program: Program) -> Iter
             if node.attr in _PRYING:
                 yield node, f"what is found by `.{node.attr}` is known only while the program runs"
             elif _is_own(node.value, me):
-                yield from _of_attribute(node, parent, parents, effectful)
+                yield from _of_attribute(node, parent, parents, effectful, agent)
         elif isinstance(node, ast.Lambda | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             if node is not method.node and _speaks(node, me, effectful):
                 what = "a nested function" if not isinstance(node, ast.Lambda) else "a lambda"
@@ -97,6 +99,11 @@ def _of_builtin(
         yield node, "which class `super` means here is not followed"
     elif not isinstance(parents.get(id(parent)), ast.Attribute):
         yield node, "`super()` is the agent under another name: what is done with it is not followed"
+
+
+def _is_set_by_method(method: Method) -> bool:
+    """Whether it is a property, which is there to be set; of its parts the last one counts."""
+    return any(ast.unparse(decorator).endswith((".setter", ".deleter")) for decorator in method.node.decorator_list)
 
 
 def _begins(node: ast.AST | None) -> bool:
@@ -156,7 +163,11 @@ def _of_class(
 
 
 def _of_attribute(
-    node: ast.Attribute, parent: ast.AST | None, parents: dict[int, ast.AST | None], effectful: frozenset[str]
+    node: ast.Attribute,
+    parent: ast.AST | None,
+    parents: dict[int, ast.AST | None],
+    effectful: frozenset[str],
+    agent: AgentClass,
 ) -> Iterator[tuple[ast.AST, str]]:
     """`self.name` or `super().name`."""
     shown = ast.unparse(node)
@@ -166,11 +177,14 @@ def _of_attribute(
     if node.attr.startswith("__") and node.attr.endswith("__") and node.attr not in _OWN_DUNDERS:
         yield node, f"what is done with `{shown}` cannot be seen"
         return
+    if isinstance(node.ctx, ast.Store | ast.Del):
+        method = agent.methods.get(node.attr)
+        if node.attr in VERBS or (method is not None and not _is_set_by_method(method)):
+            yield node, f"`{shown}` is replaced while the program runs"
+        return
     if node.attr not in VERBS and node.attr not in effectful:
         return
-    if isinstance(node.ctx, ast.Store | ast.Del):
-        yield node, f"`{shown}` is replaced while the program runs"
-    elif not (isinstance(parent, ast.Call) and parent.func is node):
+    if not (isinstance(parent, ast.Call) and parent.func is node):
         yield node, f"`{shown}` is used as a value: who calls it, and when, cannot be seen"
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from accord.agents.check.escapes import escapes
 from accord.agents.check.graph import Help, Receive, Risk, Round, Rounds, Send, Test
+from accord.agents.check.known_calls import is_builtin, only_tells, waited_for
 from accord.agents.check.methods import VERBS, Method
 from accord.agents.check.own_calls import is_super, own_call
 from accord.agents.check.placing import Placing
-from accord.agents.check.telling import is_builtin, only_tells, waited_for
 
 if TYPE_CHECKING:
     from accord.agents.check.declarations import AgentClass
@@ -31,7 +31,7 @@ class Expressions(Placing):
 
     def __init__(self, method: Method, effectful: frozenset[str], agent: AgentClass, program: Program) -> None:
         super().__init__(method, effectful, agent, program)
-        self.hidden = {id(tree): why for tree, why in escapes(method, effectful, program)}
+        self.hidden = {id(tree): why for tree, why in escapes(method, effectful, agent, program)}
         """Where the agent gets out of sight, and why."""
         self.followed: set[int] = set()
         """The calls that speak and have become nodes, by identity."""

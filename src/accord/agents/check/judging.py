@@ -60,7 +60,7 @@ class Judge:
         for method in agent.methods.values():
             found += [
                 diagnostic(not_analysed(why), method.module, tree)
-                for tree, why in escapes(method, effectful, self.program)
+                for tree, why in escapes(method, effectful, agent, self.program)
             ]
         targets = Targets(agent, self.program, self.plays)
         studied = study(agent, self.scripts, self.program, targets, effectful)
@@ -120,14 +120,15 @@ class Judge:
     def made_in(self, module: Module) -> list[Diagnostic]:
         """Messages that a file makes wrongly, wherever they are sent."""
         found: list[Diagnostic] = []
-        for call in module.calls:
-            meaning = self.program.resolve(call.func, module.scope)
-            message = read_message(meaning, self.program) if isinstance(meaning, Class) else None
-            for script in self.scripts:
-                if message is not None and message.label in {word for word, _ in script.sent}:
-                    record = script.compiled.records.get(message.label)
-                    wrong = wrongly_made(call, message, record, script.compiled.enums)
-                    found += [diagnostic(misstep, module, tree) for tree, misstep in wrong]
+        for script in self.scripts:
+            for label in sorted({label for label, _ in script.sent}):
+                record = script.compiled.records.get(label)
+                for call in module.calls.get(label, ()):
+                    meaning = self.program.resolve(call.func, module.scope)
+                    message = read_message(meaning, self.program) if isinstance(meaning, Class) else None
+                    if message is not None and message.label == label:
+                        wrong = wrongly_made(call, message, record, script.compiled.enums)
+                        found += [diagnostic(misstep, module, tree) for tree, misstep in wrong]
         return found
 
     def is_used(self, label: str, studied: Study) -> bool:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from accord.agents.check.descent import dotted_name
+from accord.agents.check.known_calls import is_builtin, waited_for
 from accord.agents.check.messages import label_of
 from accord.agents.check.methods import VERBS, Method
 from accord.agents.check.modules import Class, Function, Value
 from accord.agents.check.names import Outside
 from accord.agents.check.own_calls import own_call
 from accord.agents.check.returning import returned
-from accord.agents.check.telling import is_builtin, waited_for
 from accord.agents.check.worlds import RESULT, Known, fact
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class Knowledge:
         made = returned(function, self.program, awaited=awaited, owner=owner)
         if made is None or not all(one.label is None or self.kinds.is_the_one(one.label, one.meaning) for one in made):
             return None
-        return {Known("nothing", False) if one.label is None else Known("message", one.label) for one in made}  # noqa: FBT003
+        return {Known("nothing", value=False) if one.label is None else Known("message", one.label) for one in made}
 
     def awaited(self, expression: ast.expr, world: World) -> Known | None:
         """What comes of waiting: the message that was received, or what a method has returned."""

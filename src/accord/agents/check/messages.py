@@ -22,7 +22,18 @@ _CRASH = frozenset({"accord.agents.Crash", "accord.agents.messages.Crash"})
 _NOT_FIELDS = frozenset({"typing.ClassVar", "dataclasses.InitVar", "dataclasses.KW_ONLY"})
 _RENAMING = frozenset({"array_like", "metaclass", "omit_defaults", "rename", "tag", "tag_field"})
 _QUIET_DECORATORS = _DATACLASSES | {"functools.total_ordering", "typing.final", "typing_extensions.final"}
-_HOOKS = frozenset({"__getattribute__", "__new__", "__setattr__", "model_dump"})
+_HOOKS = frozenset(
+    {
+        "__copy__",
+        "__deepcopy__",
+        "__getattribute__",
+        "__new__",
+        "__replace__",
+        "__setattr__",
+        "model_copy",
+        "model_dump",
+    }
+)
 _WRITING = frozenset({"computed_field", "field_serializer", "model_serializer", "serializer"})
 _QUIET_SETTINGS = frozenset(
     {"arbitrary_types_allowed", "extra", "from_attributes", "frozen", "json_schema_extra", "populate_by_name"}

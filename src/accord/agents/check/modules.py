@@ -38,20 +38,26 @@ class Module:
         return Scope(self, self.tree.body)
 
     @cached_property
-    def calls(self) -> list[ast.Call]:
-        """Every call of something that has a name."""
-        return [
-            node
-            for node in ast.walk(self.tree)
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute)
-        ]
+    def nodes(self) -> list[ast.AST]:
+        """Everything in it; it is looked at more than once."""
+        return list(ast.walk(self.tree))
+
+    @cached_property
+    def calls(self) -> dict[str, list[ast.Call]]:
+        """Every call of something that has a name, by the last part of that name."""
+        found: dict[str, list[ast.Call]] = {}
+        for node in self.nodes:
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
+                name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
+                found.setdefault(name, []).append(node)
+        return found
 
     @cached_property
     def rebound(self) -> frozenset[str]:
         """The names that functions bind at the top level, by `global`."""
         if "global" not in self.source.text:
             return frozenset()
-        return frozenset(n for node in ast.walk(self.tree) if isinstance(node, ast.Global) for n in node.names)
+        return frozenset(n for node in self.nodes if isinstance(node, ast.Global) for n in node.names)
 
     @cached_property
     def _is_ascii(self) -> bool:

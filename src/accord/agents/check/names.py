@@ -48,6 +48,7 @@ class Program:
 
     def __init__(self, modules: Iterable[Module]) -> None:
         self.modules = tuple(modules)
+        self._looked_up: dict[tuple[Scope, str], Meaning] = {}
 
     @cached_property
     def _by_ending(self) -> dict[str, list[Module]]:
@@ -74,6 +75,15 @@ class Program:
 
     def look_up(self, name: str, scope: Scope, depth: int = 0) -> Meaning:
         """What a name means in a scope."""
+        key = (scope, name)
+        if depth or key not in self._looked_up:
+            found = self._look_up(name, scope, depth)
+            if depth:
+                return found  # it may be the circle that was cut
+            self._looked_up[key] = found
+        return self._looked_up[key]
+
+    def _look_up(self, name: str, scope: Scope, depth: int) -> Meaning:
         if depth > _DEEPEST:
             return Outside(name, f"`{name}` is imported in a circle")
         at: Scope | None = scope

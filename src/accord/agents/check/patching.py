@@ -9,7 +9,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from accord.agents.check.descent import FOLLOWS, dotted_name
-from accord.agents.check.modules import Class
+from accord.agents.check.modules import Class, Import
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -25,17 +25,17 @@ _SETTING = frozenset({"delattr", "setattr"})
 def patches_in(module: Module, program: Program, classes: Collection[ast.ClassDef]) -> Iterator[tuple[ast.AST, str]]:
     """Where a file sets what one of these classes holds, or makes an agent of a class by hand, and why that matters."""
     text = module.source.text
-    names = [node.name for node in classes if node.name in text]
-    if not names and "follows" not in text:
+    if "follows" not in text and not any(node.name in text for node in classes):
         return
+    ours = {name for name, bound in module.scope.names.items() if isinstance(bound, Import) and bound.name == "follows"}
     decorators = {
         id(decorator.func)
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, ast.ClassDef)
         for decorator in node.decorator_list
         if isinstance(decorator, ast.Call)
     }
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store | ast.Del):
             changed = _changed(node.value, module, program, classes)
             if changed:
@@ -47,14 +47,15 @@ def patches_in(module: Module, program: Program, classes: Collection[ast.ClassDe
         elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store | ast.Del):
             if isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "globals":
                 yield node, "what a name stands for is changed here, by `globals`"
-        elif id(node) not in decorators and _is_follows(node, module, program):
+        elif id(node) not in decorators and _is_follows(node, ours, module, program):
             yield node, "`follows` stands on no class here: whom it makes an agent cannot be seen"
 
 
-def _is_follows(node: ast.AST, module: Module, program: Program) -> bool:
-    if not isinstance(node, ast.Name | ast.Attribute) or "follows" not in module.source.text:
-        return False
-    return dotted_name(node, module.scope, program) in FOLLOWS
+def _is_follows(node: ast.AST, ours: Collection[str], module: Module, program: Program) -> bool:
+    is_named = (isinstance(node, ast.Name) and node.id in {"follows", *ours}) or (
+        isinstance(node, ast.Attribute) and node.attr == "follows"
+    )
+    return is_named and dotted_name(node, module.scope, program) in FOLLOWS  # type: ignore[arg-type] # a name
 
 
 def _changed(base: ast.expr, module: Module, program: Program, classes: Collection[ast.ClassDef]) -> str:

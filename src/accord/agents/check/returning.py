@@ -53,6 +53,8 @@ def returned(
     if any(isinstance(found, ast.Yield | ast.YieldFrom) for found in inside):
         return None
     asked = node.args.args[0].arg if "classmethod" in decorators and node.args.args else None
+    if any(isinstance(found, ast.Name) and found.id == asked and isinstance(found.ctx, ast.Store) for found in inside):
+        return None
     making = _Making(scope, program, owner if asked is not None else None, asked or "", depth)
     made: set[Made] = set() if _ends(node.body, scope, program) else {NOTHING}
     for found in inside:

@@ -41,7 +41,6 @@ def _named(agent: AgentClass, labels: set[str], program: Program) -> Iterator[tu
         for node, _ in method.nodes:
             if isinstance(node, ast.Attribute) and node.attr in labels:
                 yield node.attr, program.resolve(node, method.scope)
-        for call in method.module.calls:
-            name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-            if name in labels:
-                yield name, program.resolve(call.func, method.module.scope)
+        for label in labels:
+            for call in method.module.calls.get(label, ()):
+                yield label, program.resolve(call.func, method.module.scope)

@@ -85,5 +85,5 @@ def fact(value: object) -> Known | None:
     if isinstance(value, str):
         return Known("text", value)
     if value is None:
-        return Known("nothing", False)  # noqa: FBT003 - so much is known of its truth
+        return Known("nothing", value=False)
     return Known("truth", bool(value))

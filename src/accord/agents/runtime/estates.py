@@ -112,7 +112,10 @@ async def settle_estate(hub: Hub, estate: Estate) -> None:
         pending[delivery.letter.conversation, delivery.letter.part].append(delivery)
     for key, deliveries in pending.items():
         will = wills.get(key[1])
-        if will is None or key in over:
+        if will is None:  # nobody can have meant it, and what it says of itself may be anything
+            await hub.transport.settle(estate.name, [delivery.number for delivery in deliveries])
+            continue
+        if key in over:
             await _discard(hub, estate.name, deliveries)
             continue
         letters = [delivery.letter for delivery in deliveries if not delivery.letter.gone]

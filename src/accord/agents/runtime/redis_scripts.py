@@ -30,8 +30,8 @@ end
 """
 
 # KEYS: the receiver's box, lanes and life, the sender's life, beats.
-# ARGV: the sender's token, lane, why it need not wait for room (or ''), the letter, the room there is where nobody has
-# said, name.
+# ARGV: the sender's token, lane, why it need not wait for room (or ''), the letter, the room in a mailbox that was
+# never opened, name.
 POST: Final = (
     _STANDING
     + """

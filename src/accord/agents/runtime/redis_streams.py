@@ -11,8 +11,7 @@ and `unreadable`, the last things that were in the stream and are no letter. `PR
 that play a role, and `PREFIX:beats` has a token and a number for each agent that lives, or has died and was not laid to
 rest; the number changes while its process is there.
 
-Everything that is asked of Redis can be asked again without harm, and is, while the lease lasts: a Redis that is away
-for a moment is waited for.
+INVARIANT: everything that is asked of Redis can be asked again without harm.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote
 
 import msgspec
@@ -35,23 +34,20 @@ from accord.agents.runtime import redis_scripts as scripts
 from accord.agents.runtime.estates import Estate, Left, Will
 from accord.agents.runtime.leases import LOOKS, Watch
 from accord.agents.runtime.letters import MOST_REMEMBERED, Begun, Delivery, Letter
+from accord.agents.runtime.redis_asking import LONGEST, SHORTEST, Asking, decode, look_until
 from accord.agents.runtime.transport import Transport
 from accord.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Sequence
 
     from accord.agents.following import Part
     from accord.agents.runtime.activity import Pause
 
 __all__ = ["RedisStreams"]
 
-R = TypeVar("R")
-
 _AT_ONCE = 16
 _BLOCK_SECONDS = 1.0
-_ANSWER_SECONDS = 5.0
-_SHORTEST, _LONGEST = 0.002, 0.1
 _MOST_UNREADABLE = 1000
 _DEFAULT_CAPACITY = 100
 
@@ -82,21 +78,15 @@ class RedisStreams(Transport):
             raise UsageError(f"a prefix has letters, digits and `:`, `-`, `_`, `.` only, got {prefix!r}")
         if not lease > 0 or not patience >= 0:
             raise UsageError("`lease` is a number of seconds, `patience` too, or 0")
-        driver = _load()
-        self._error: type[Exception] = driver.RedisError
-        self._away = (driver.ConnectionError, driver.TimeoutError, OSError)
         self._prefix, self._patience, self._lease = prefix, patience, lease
-        options = {"socket_timeout": _ANSWER_SECONDS, "socket_connect_timeout": _ANSWER_SECONDS}
-        never = driver.asyncio.retry.Retry(driver.backoff.NoBackoff(), 0)  # we ask again ourselves
-        try:
-            self._client: Any = driver.asyncio.Redis.from_url(url, retry=never, **options)
-        except ValueError:
-            raise UsageError("this is no address of a Redis; one is `redis://HOST:PORT/NUMBER`") from None
-        self._post_script = self._client.register_script(scripts.POST)
-        self._settle_script = self._client.register_script(scripts.SETTLE)
-        self._beat_script = self._client.register_script(scripts.BEAT)
-        self._inherit_script = self._client.register_script(scripts.INHERIT)
-        self._rest_script = self._client.register_script(scripts.REST)
+        self._asking = Asking(url, lease)
+        self._ask = self._asking.ask
+        self._client = client = self._asking.client
+        self._post_script = client.register_script(scripts.POST)
+        self._settle_script = client.register_script(scripts.SETTLE)
+        self._beat_script = client.register_script(scripts.BEAT)
+        self._inherit_script = client.register_script(scripts.INHERIT)
+        self._rest_script = client.register_script(scripts.REST)
         self._boxes: dict[str, _Box] = {}
         self._superseded: dict[str, StoreError] = {}
         self._heard = time.monotonic()
@@ -199,7 +189,7 @@ class RedisStreams(Transport):
             if not await self._ask(take_over, 0):
                 return None
             wills, begun, broken, entries = await self._ask(read, 0)
-            known, left = [] if wills is None else _decode(wills, list[Will]), _left(begun, broken)
+            known, left = [] if wills is None else decode(wills, list[Will]), _left(begun, broken)
         except StoreError:
             return None  # it is inherited again after another lease: by then Redis may be back, or who can read it
         letters = [_delivery(number, fields) for number, fields in entries]
@@ -235,26 +225,16 @@ class RedisStreams(Transport):
             dead = await self._ask(gone, self._patience)
             return [name for name, answer in zip(names, dead, strict=True) if answer != b"1"], names
 
-        living, names = await self._patiently(look, lambda found: bool(found[0]))
+        living, names = await look_until(look, lambda found: bool(found[0]), self._patience)
         return living or names
 
     async def parts(self, name: str) -> list[Part]:
         """What an agent plays; waits until there is one of that name."""
-        return await self._patiently(lambda: self._parts(name), bool)
+        return await look_until(lambda: self._parts(name), bool, self._patience)
 
     async def _parts(self, name: str) -> list[Part]:
         found = await self._ask(lambda: self._client.hget(self._key(name, "life"), "wills"), self._patience)
-        return [] if found is None else [will.part for will in _decode(found, list[Will])]
-
-    async def _patiently(self, look: Callable[[], Awaitable[R]], suffices: Callable[[R], bool]) -> R:
-        """Look until what is found suffices, or patience ends; what was found last."""
-        until, pause = time.monotonic() + self._patience, _SHORTEST
-        while True:
-            found = await look()
-            if suffices(found) or time.monotonic() >= until:
-                return found
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, _LONGEST)
+        return [] if found is None else [will.part for will in decode(found, list[Will])]
 
     # -- letters -------------------------------------------------------------------------------------------------------
 
@@ -264,7 +244,7 @@ class RedisStreams(Transport):
         keys = [self._key(name, what) for what in ("box", "lanes", "life")]
         keys += [self._key(sender, "life"), self._key("beats")]
         data = msgspec.json.encode(letter)
-        until, wait = time.monotonic() + self._patience, _SHORTEST
+        until, wait = time.monotonic() + self._patience, SHORTEST
         while True:
             # Two that wait for room in each other's mailboxes would wait for ever, so the bound gives way in the end.
             unbounded = letter.gone or (time.monotonic() >= until and "late")
@@ -277,7 +257,7 @@ class RedisStreams(Transport):
             if answer != scripts.FULL:
                 raise self._loss(sender, answer)
             await asyncio.sleep(wait)
-            wait = min(2 * wait, _LONGEST)
+            wait = min(2 * wait, LONGEST)
 
     async def take(self, name: str) -> Delivery:
         """The next letter."""
@@ -338,30 +318,6 @@ class RedisStreams(Transport):
             self._superseded[name] = error
         return error
 
-    async def _ask(self, request: Callable[[], Awaitable[R]], patience: float | None = None) -> R:
-        """Ask Redis, and ask again while it is away."""
-        until = time.monotonic() + (self._lease if patience is None else patience)
-        pause = _SHORTEST
-        task = asyncio.current_task()
-        cancelled = 0 if task is None else task.cancelling()
-        while True:
-            failure = None
-            try:
-                answer = await request()
-            except self._away as error:
-                failure = error
-            except self._error as error:
-                raise StoreError(f"Redis did not do it ({type(error).__name__})") from error
-            # The driver waits with timeouts of its own, in which a cancellation that comes at the same time is lost.
-            if task is not None and task.cancelling() > cancelled:
-                raise asyncio.CancelledError
-            if failure is None:
-                return answer
-            if time.monotonic() >= until:
-                raise StoreError(f"Redis did not do it ({type(failure).__name__})") from failure
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, _LONGEST)
-
     def _key(self, *path: str) -> str:
         if len(path) == 1:
             return f"{self._prefix}:{path[0]}"
@@ -372,33 +328,13 @@ class RedisStreams(Transport):
         return f"{self._prefix}:parts:{hashlib.sha256(msgspec.json.encode(part)).hexdigest()}"
 
 
-def _decode(data: bytes, type_: type[R]) -> R:
-    try:
-        return msgspec.json.decode(data, type=type_)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        raise StoreError(
-            "what stands in Redis was not written by this version of accord; use another `prefix`"
-        ) from None
-
-
 def _delivery(number: bytes, fields: dict[bytes, bytes]) -> Delivery | None:
     try:
-        return Delivery(number.decode(), _decode(fields[b"letter"], Letter))
+        return Delivery(number.decode(), decode(fields[b"letter"], Letter))
     except (StoreError, KeyError):
         return None
 
 
 def _left(begun: list[bytes], broken: list[bytes]) -> Left:
-    over = [_decode(each, Begun) for each in broken]
-    return Left([_decode(each, Begun) for each in begun], [(each.conversation, each.part) for each in over])
-
-
-def _load() -> Any:  # noqa: ANN401 - the driver
-    try:
-        import redis  # noqa: PLC0415 - only who uses it needs it
-        import redis.asyncio  # noqa: PLC0415
-        import redis.asyncio.retry  # noqa: PLC0415
-        import redis.backoff  # noqa: PLC0415
-    except ImportError:
-        raise UsageError("mailboxes in Redis need its driver: pip install 'accord[redis]'") from None
-    return redis
+    over = [decode(each, Begun) for each in broken]
+    return Left([decode(each, Begun) for each in begun], [(each.conversation, each.part) for each in over])

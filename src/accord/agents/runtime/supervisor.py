@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import logging
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,17 +19,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from accord.agents.agent import Agent
 from accord.agents.declaring import declaration_of
 from accord.agents.failures import GaveUpError
+from accord.agents.persistence import persistent_fields
 from accord.agents.references import AgentRef
 from accord.agents.runtime.activity import Activity
-from accord.agents.runtime.estates import settle_estate, will_of
+from accord.agents.runtime.estates import will_of
 from accord.agents.runtime.hub import Hub
 from accord.agents.runtime.in_process import InProcess
+from accord.agents.runtime.keeping import Keeper
 from accord.agents.runtime.life import Life
 from accord.agents.runtime.memory import Memory
 from accord.agents.runtime.strategies import check_strategy, recent, to_restart
 from accord.agents.runtime.telling import tell
 from accord.errors import StoreError, UsageError
 from accord.ledger.attempts import why
+from accord.stores.memory import MemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,13 +40,15 @@ if TYPE_CHECKING:
 
     from accord.agents.declaring import Declaration
     from accord.agents.runtime.activity import Schedule
-    from accord.agents.runtime.estates import Estate, Left, Will
+    from accord.agents.runtime.estates import Left, Will
     from accord.agents.runtime.strategies import Strategy
     from accord.agents.runtime.transport import Transport
     from accord.ledger import Ledger
     from accord.stores.store import Store
 
 __all__ = ["Supervisor", "Unfinished"]
+
+_LOG = logging.getLogger("accord.agents")
 
 
 class Unfinished(NamedTuple):
@@ -75,8 +81,8 @@ class Supervisor:
     that one and those added after it. More than `max_restarts` crashes `within` so many seconds, and it gives up.
 
     `mailbox` is how many unhandled messages of one kind an agent's mailbox takes before senders wait. Persistent fields
-    are kept in `store`, every attempt and every crash in `ledger`. `clock` tells the time in seconds, `schedule` who
-    moves next, for tests.
+    are kept in `store`, or in memory, every attempt and every crash in `ledger`; crashes are logged too. `clock` tells
+    the time in seconds, `schedule` who moves next, for tests.
     """
 
     def __init__(  # noqa: PLR0913 - each is something else
@@ -97,7 +103,7 @@ class Supervisor:
         self._strategy: Strategy = check_strategy(strategy)
         self._max_restarts, self._within, self._mailbox = max_restarts, within, mailbox
         self._transport: Transport = InProcess() if transport is None else transport
-        self._store = store
+        self._store: Store = MemoryStore() if store is None else store
         self._clock = clock
         self._activity = Activity(self._transport, schedule)
         self._hub = Hub(self._transport, self._activity, ledger, self._name_of)
@@ -105,8 +111,7 @@ class Supervisor:
         self._crashes: tuple[float, ...] = ()
         self._reports: asyncio.Queue[tuple[_Child, Life | None, BaseException]] = asyncio.Queue()
         self._watching: asyncio.Task[None] | None = None
-        self._keeping: asyncio.Task[None] | None = None
-        self._estates: set[asyncio.Task[None]] = set()
+        self._keeper = Keeper(self._hub, lambda error: self._give_up(f"nobody knows who lives ({why(error)})", error))
         self._body: asyncio.Task[Any] | None = None
         self._failure: GaveUpError | None = None
 
@@ -170,7 +175,7 @@ class Supervisor:
         self._body = asyncio.current_task()
         self._activity.begin()
         try:
-            self._keeping = asyncio.get_running_loop().create_task(self._keep())
+            self._keeper.start()
             # All mailboxes are there before the first agent starts: it may send at once.
             left = {child.name: await self._open(child) for child in self._children.values()}
             for child in self._children.values():
@@ -219,11 +224,7 @@ class Supervisor:
                     await life.say_farewell(but=self._children)
         finally:
             await self._stop(list(self._children.values()))
-            last = {task for task in (self._keeping, *self._estates) if task is not None}
-            for task in last:
-                task.cancel()
-            if last:
-                await asyncio.wait(last)
+            await self._keeper.stop()
 
     # -- crashes -------------------------------------------------------------------------------------------------------
 
@@ -244,6 +245,7 @@ class Supervisor:
         self._reports.put_nowait((child, life, error))
 
     async def _recover(self, crashed: _Child, error: BaseException) -> None:
+        _LOG.error("agent `%s` has crashed", crashed.name, exc_info=error)
         for conversation in crashed.life.conversations.values() if crashed.life is not None else ():
             detail = {"error": f"{type(error).__name__}: {error}", **conversation.standing}
             self._hub.note(conversation.as_begun, crashed.name, "crashed", detail)
@@ -268,28 +270,6 @@ class Supervisor:
             if self._body is not None:
                 self._body.cancel()
 
-    # -- the dead ------------------------------------------------------------------------------------------------------
-
-    async def _keep(self) -> None:
-        """Let others know that this process lives, and see to the estates of those that do not."""
-        while True:
-            try:
-                estate = await self._transport.inherit()
-            except Exception as error:  # noqa: BLE001 - nobody would know any more that this process lives
-                self._give_up(f"it cannot be known who lives ({why(error)})", error)
-                return
-            task = asyncio.get_running_loop().create_task(self._settle(estate))
-            self._estates.add(task)
-            task.add_done_callback(self._estates.discard)
-
-    async def _settle(self, estate: Estate) -> None:
-        # Whatever hinders us: what is left of the estate is inherited again, by whoever is there.
-        with suppress(StoreError):
-            try:
-                await settle_estate(self._hub, estate)
-            finally:
-                await self._transport.close(estate.name)
-
     # -- lives ---------------------------------------------------------------------------------------------------------
 
     async def _open(self, child: _Child) -> Left:
@@ -311,7 +291,8 @@ class Supervisor:
             await self._transport.end(child.name, conversation, (), broken=True)
         try:
             loss = partial(self._transport.loss, child.name)
-            memory = None if self._store is None else Memory(self._store, child.name, child.declaration, loss)
+            fields = persistent_fields(child.agent_class)
+            memory = Memory(self._store, child.name, child.declaration, loss) if fields else None
             agent = child.agent_class(*child.arguments, **child.options)
             if memory is not None:
                 memory.recall(agent)

@@ -34,4 +34,5 @@ def test_names():
     assert world.knows("c") is None
     assert world.bind("a", None).bind("b", None) == World()
     assert world.forget() == World()
-    assert (fact("x"), fact(0), fact(None)) == (Known("text", "x"), Known("truth", value=False), fact(value=False))
+    assert (fact("x"), fact(0)) == (Known("text", "x"), Known("truth", value=False))
+    assert fact(None) == Known("nothing", value=False)

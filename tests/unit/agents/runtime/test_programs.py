@@ -263,6 +263,24 @@ def test_three_roles_a_loop_and_a_crash_that_the_protocol_handles(script):
         assert crashes == ([("Airline", "RuntimeError: an engine is on fire")] if "crash" in script else [])
 
 
+def test_without_a_store_fields_outlive_a_crash_and_the_crash_is_logged(caplog):
+    @follows(REQUEST_RESPONSE, as_="Server")
+    class Counter(Agent):
+        tries: int = persistent(0)
+
+        async def on_request(self, request: Request) -> None:
+            self.tries += 1
+            if self.tries < 3:
+                raise RuntimeError(f"try {self.tries} of {request.data}")
+            await self.reply(Response(f"{self.tries}"))
+
+    got: list[str] = []
+    assert run(Counter, (Requester, "Server", got)) == []
+    assert got == ["3"]
+    logged = [(record.name, record.getMessage(), str(record.exc_info[1])) for record in caplog.records]
+    assert logged == [("accord.agents", "agent `Counter` has crashed", f"try {n} of hello") for n in (1, 2)]
+
+
 def test_supervision_with_persistent_fields():
     """A crashed agent starts afresh, remembers what is persistent, and handles what it had not handled."""
 

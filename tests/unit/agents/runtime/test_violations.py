@@ -46,7 +46,7 @@ class Database(Agent):
 def crash_of(*agents, **options):
     """What the first agent that crashes crashes with, under all small schedules alike."""
     found = set()
-    every = EverySchedule(most=1_000)
+    every = EverySchedule(most=500)
     for schedule in every:
         with pytest.raises(GaveUpError) as excinfo:
             run(*agents, max_restarts=0, schedule=schedule, **options)
@@ -365,8 +365,8 @@ def test_who_plays_the_other_roles_is_said_when_a_conversation_is_opened():
         await self.receive(Bid | Crash)
         await self.send("House", Sold(), cast={"House": east})
 
-    _, text = crash_of(*others, sender_of(late, OFFER, "Seller"))
-    assert text == "`cast` is said when a conversation is opened, and `Sold` goes on with one"
+    with pytest.raises(GaveUpError, match="`cast` is said when a conversation is opened, and `Sold` goes on with one"):
+        run(*others, sender_of(late, OFFER, "Seller"), max_restarts=0)
 
 
 def test_where_two_protocols_share_a_message_it_must_be_said_which():
