@@ -157,6 +157,7 @@ def test_the_picture_is_edited_by_keyboard_alone(page, served):
     page.keyboard.type("look_up")
     page.keyboard.press("Enter")
     expect(page.locator("textarea.code")).to_have_value(re.compile("!look_up"))
+    expect(page.get_by_role("dialog")).to_have_count(0)  # it closes when the picture is drawn anew
     page.keyboard.press("Control+z")
     expect(page.locator("textarea.code")).to_have_value(re.compile("!search"))
 
