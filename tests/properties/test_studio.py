@@ -74,7 +74,7 @@ class Walked:
             raise UsageError(turn["explanation"])
         if keep:
             self.events.append(told)
-            assert [json.loads(event) for event in self.events] == answer["events"]
+            assert [json.loads(event) for event in self.events] == [json.loads(event) for event in answer["events"]]
             self.now = answer["now"]
         clause = turn.get("clause", "")
         clause = clause[6:-1] if clause.startswith("rule ") else "protocol" if turn["verdict"] == "violation" else ""

@@ -406,7 +406,7 @@ class StudioEngine(Engine):
             assert answer["now"] == self.now
             return MISUSE
         self.now = answer["now"]
-        self.events = [json.dumps(event) for event in answer["events"]]
+        self.events = answer["events"]
         if turn["verdict"] != "violation":
             return Answer(turn["verdict"], tuple(turn.get("expected", ())))
         assert turn["explanation"].endswith(".")

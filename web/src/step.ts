@@ -104,8 +104,7 @@ class Walker {
     if (this.busy) return;
     this.busy = true;
     try {
-      const { text, protocol, mode } = work;
-      const events = work.events.map((event) => JSON.stringify(event));
+      const { text, protocol, mode, events } = work;
       const walked = await ask<Walked>("walk", { text, protocol, mode, events, next: next ?? null, everything: this.everything });
       const before = work.events.length;
       work.events = walked.events;
@@ -259,7 +258,7 @@ class Walker {
         { class: "row" },
         button("undo", () => this.back(work.events.length - 1), { attributes: { disabled: none } }),
         button("reset", () => this.back(0), { attributes: { disabled: none } }),
-        button("copy", () => void copy(lines(work.events), "the trace"), { attributes: { disabled: none } }),
+        button("copy", () => void copy(work.events.join("\n"), "the trace"), { attributes: { disabled: none } }),
       ),
       none ? h("p", { class: "hint", text: "Nothing has happened yet." }) : list,
     );
@@ -301,6 +300,3 @@ class Walker {
   }
 }
 
-function lines(events: EventLine[]): string {
-  return events.map((event) => JSON.stringify(event)).join("\n");
-}

@@ -1,7 +1,7 @@
 """Numbers that a browser would change.
 
-What the page is told it sends back, so that a walk is a value. Its numbers are floats: an integer beyond 2⁵³ would come
-back as another one, and the verdict would be about that. So such numbers do not get in.
+What the page is told as a value it sends back as one. Its numbers are floats: an integer beyond 2⁵³ would come back as
+another one, and the verdict would be about that. So such numbers do not get in.
 """
 
 from __future__ import annotations
