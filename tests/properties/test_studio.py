@@ -23,7 +23,7 @@ from accord.language.tree import Document
 from accord.monitor import explain
 from accord.monitor.verdicts import Ok, Violation
 from accord.stepping import moves as moves_module
-from accord.studio import crews
+from accord.studio import crews, situations
 from accord.studio.answering import reply
 from accord.studio.answers import ANSWERS
 from accord.studio.bounds import Bounds
@@ -249,7 +249,7 @@ def lights_everything(monkeypatch):
         standing = situation.standing
         return tuple(standing.standings.machine.symbols) if hasattr(standing, "standings") else real(situation)
 
-    monkeypatch.setattr("accord.studio.situations.actions", symbols)
+    monkeypatch.setattr(situations, "actions", symbols)
 
 
 @pytest.mark.parametrize("plant", [remembers_by_length, lights_everything])
