@@ -19,6 +19,7 @@ from accord.studio.ledgers import Ledgers
 from accord.studio.opened import Studio
 from accord.studio.serving import listen, server_of
 from accord.studio.workers import Workers
+from tests.browser.keys import COUNTING
 
 ROOT = Path(__file__).parents[2]
 TOKEN = "a-token-for-browsers"  # noqa: S105 - for tests
@@ -81,6 +82,7 @@ def page(chromium, served):
     )
     context.set_default_timeout(15_000)
     expect.set_options(timeout=15_000)  # machines that run tests may be busy
+    context.add_init_script(COUNTING)
     opened = context.new_page()
     complaints: list[str] = []
     # That a request was refused stands in the console whatever the page makes of it.

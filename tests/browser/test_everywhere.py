@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import serious
+from tests.browser.keys import tab_to
 from tests.browser.test_pictures import PAGES, RUNS
 from tests.browser.test_step import open_template
 
@@ -53,15 +54,6 @@ def test_a_diagram_between_roles_is_accessible_while_it_is_built(page, served, a
 
 
 # -- keys alone --------------------------------------------------------------------------------------------------------
-
-
-def tab_to(page, selector, most=60):
-    """Press Tab until something of that kind has the focus."""
-    for _ in range(most):
-        page.keyboard.press("Tab")
-        if page.evaluate("selector => document.activeElement.matches(selector)", selector):
-            return
-    raise AssertionError(f"{selector} is not reached by Tab")
 
 
 def test_runs_by_keyboard(page, served):

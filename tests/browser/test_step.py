@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.sync_api import expect
+
+from tests.browser.keys import tab_to
 
 
 def open_template(page, served, name, part="step"):
@@ -201,14 +202,7 @@ def test_keyboard_alone(page, served):
     expect(chosen).to_have_value("template payment")
     page.locator(".actions.allowed button", has_text="!ask_quote").wait_for()
 
-    def tab_to(selector, text=""):
-        for _ in range(60):
-            if page.evaluate("([s, t]) => document.activeElement.matches(s) && document.activeElement.textContent.includes(t)", [selector, text]):  # fmt: skip # noqa: E501
-                return
-            page.keyboard.press("Tab")
-        pytest.fail(f"{selector} {text} cannot be reached by keyboard")
-
-    tab_to(".actions.allowed button", "!ask_quote")
+    tab_to(page, ".actions.allowed button", "!ask_quote")
     page.keyboard.press("Enter")
     page.locator(".actions.allowed button", has_text="?quote").wait_for()
     expect(page.locator(":focus")).to_contain_text("?quote")
@@ -219,12 +213,12 @@ def test_keyboard_alone(page, served):
     page.keyboard.type("EUR")
     page.keyboard.press("Enter")
     page.locator("ol.turns > li", has_text="?quote").wait_for()
-    tab_to("summary", "Not allowed now")
+    tab_to(page, "summary", "Not allowed now")
     page.keyboard.press("Enter")
-    tab_to(".actions.others button", "!ask_quote")
+    tab_to(page, ".actions.others button", "!ask_quote")
     page.keyboard.press("Enter")
     page.locator("ol.turns > li.violation").wait_for()
-    tab_to(".log button", "undo")
+    tab_to(page, ".log button", "undo")
     page.keyboard.press("Enter")
     expect(page.locator("ol.turns > li")).to_have_count(2)
 
