@@ -107,8 +107,6 @@ class ProtocolEnforcerMiddleware:
 class MonitorKeeping(Keeping):
     """The one session of a monitor, whatever the thread."""
 
-    direct = True
-
     def __init__(self, law: ProtocolLaw, monitor: ProtocolMonitor, observers: Sequence[Observer]) -> None:
         self.law = law
         self.monitor = monitor

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from accord.integrations.guard.state import State
     from accord.langchain.law import Law
     from accord.langchain.sealing import Where
-    from accord.langchain.sessions import Keeping, Settings, Sitting
+    from accord.langchain.sessions import CheckpointKeeping, Keeping, Settings, Sitting
 
 __all__ = ["Run", "Runner"]
 
@@ -157,9 +157,10 @@ class Runner:
             if run.out.reviews and not _same(run.out, run.out.events[-1].payload):
                 by = next((event.by for event in run.out.events if event.by), None) or "a person"
                 result = tell_changed(result, run.out.events[-1].payload, by)
-            if self._keeping.direct:
+            later = self._keeping.later
+            if later is None:
                 return self._settle(run, result, outcome.result)
-            return add_update(result, self._note(run, self._worth_keeping(run, outcome.result), None))
+            return add_update(result, self._note(later, run, self._worth_keeping(run, outcome.result), None))
         return add_update(result, self._fail(run, outcome.error))
 
     def failed(self, run: Run, error: Exception) -> Any:  # noqa: ANN401 - the same
@@ -204,8 +205,9 @@ class Runner:
     def _fail(self, run: Run, error: str) -> dict[str, Any]:
         """Take a call back; what is left for the state of the graph."""
         self._forget(run)
-        if not self._keeping.direct:
-            return self._note(run, {}, error)
+        later = self._keeping.later
+        if later is not None:
+            return self._note(later, run, {}, error)
         run.sitting.session.fail(run.decision.call.id, error)
         return {}
 
@@ -241,8 +243,8 @@ class Runner:
     def _forget(self, run: Run) -> None:
         self._sent.end(run.request.runtime, (run.where, run.sitting.number, run.decision.call.id))
 
-    def _note(self, run: Run, result: dict[str, Any], error: str | None) -> dict[str, Any]:
-        kept = self._keeping.returned(run.sitting, run.where, run.decision.call.id, result, error)
+    def _note(self, later: CheckpointKeeping, run: Run, result: dict[str, Any], error: str | None) -> dict[str, Any]:
+        kept = later.returned(run.sitting, run.where, run.decision.call.id, result, error)
         return {self._settings.keys.returns: [kept]}
 
     def _worth_keeping(self, run: Run, result: dict[str, Any]) -> dict[str, Any]:

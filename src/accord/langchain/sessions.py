@@ -107,17 +107,21 @@ class Sitting(ABC):
 
 
 class Keeping(ABC):
-    """Where sessions are. `direct`: a tool's return is known to the session at once, not when the next hook begins."""
-
-    direct: bool
+    """Where sessions are."""
 
     @abstractmethod
     def sit(self, state: Mapping[str, Any], where: Where, *, beginning: bool = False) -> Sitting:
         """Get hold of the session of a thread; `StoreError` if it cannot be had, and then nothing must run."""
 
-    def returned(self, sitting: Sitting, where: Where, ticket: str, result: dict[str, Any], error: str | None) -> str:
-        """What became of a call, for the state of the graph."""
-        raise NotImplementedError
+    @property
+    def later(self) -> CheckpointKeeping | None:
+        """Who keeps what became of a call until the next hook begins; `None` if the session knows it at once."""
+        return None
+
+    @property
+    def direct(self) -> bool:
+        """Whether a tool's return is known to the session at once."""
+        return self.later is None
 
 
 class Memo:
@@ -144,8 +148,6 @@ class Memo:
 
 class CheckpointKeeping(Keeping):
     """Sessions in the checkpoints of their threads: the keeping itself knows nothing, so it serves any number."""
-
-    direct = False
 
     def __init__(self, law: Law, settings: Settings) -> None:
         self.law = law
@@ -201,6 +203,11 @@ class CheckpointKeeping(Keeping):
         text = seal_kept(pack(opened, where, self.law), self.settings.secret)
         self._memo.put(where, opened, text)
         return text
+
+    @property
+    def later(self) -> CheckpointKeeping:
+        """A session in a checkpoint is written by hooks alone."""
+        return self
 
     def returned(self, sitting: Sitting, where: Where, ticket: str, result: dict[str, Any], error: str | None) -> str:
         """What became of a call, sealed; the next hook folds it into the session."""

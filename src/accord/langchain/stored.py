@@ -31,8 +31,6 @@ __all__ = ["StoreKeeping"]
 class StoreKeeping(Keeping):
     """Sessions in a store."""
 
-    direct = True
-
     def __init__(
         self,
         law: Law,
