@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Files", "Report", "lint", "read"]
 
+# CPython says `SystemError` of some trees that are nested too deeply.
+_NO_TREE = (SyntaxError, ValueError, RecursionError, MemoryError, SystemError)
+
 
 @dataclass(frozen=True)
 class Files:
@@ -67,12 +70,12 @@ def read(sources: Iterable[Source], around: Iterable[Source] = (), folder: str =
     for source in sources:
         try:
             checked.append(read_module(source, folder))
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        except _NO_TREE as error:
             findings.append(unreadable(source, error))
     for source in around:
         try:
             others.append(read_module(source, folder))
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
+        except _NO_TREE:
             continue  # what it declares is then not known, which whoever needs it reports
     program = Program([*checked, *others])
     agents: list[AgentClass] = []

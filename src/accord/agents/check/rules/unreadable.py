@@ -18,7 +18,7 @@ def unreadable(source: Source, error: BaseException) -> Diagnostic:
         error.msg
         if isinstance(error, SyntaxError)
         else "it is nested too deeply"
-        if isinstance(error, RecursionError | MemoryError)
+        if isinstance(error, RecursionError | MemoryError | SystemError)
         else str(error)
     )
     return Diagnostic(
