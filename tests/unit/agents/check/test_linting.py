@@ -10,10 +10,12 @@ from accord.diagnostics import Source
 
 @pytest.mark.parametrize("error", [RecursionError("deep"), MemoryError(), SystemError("AST depth mismatch")])
 def test_a_file_that_breaks_the_parser_is_reported_and_others_are_read(error, monkeypatch):
-    def parse(source, real=linting.read_module):
+    real = linting.read_module
+
+    def parse(source, *rest):
         if source.name == "deep.py":
             raise error
-        return real(source)
+        return real(source, *rest)
 
     monkeypatch.setattr(linting, "read_module", parse)
     files = read([Source("", "deep.py"), Source("x = 1", "fine.py")], around=[Source("", "deep.py")])
