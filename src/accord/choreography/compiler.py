@@ -1,10 +1,12 @@
 """A checked protocol between roles to its machine.
 
 As for local protocols every block lies between two states that exist before it is compiled, so what follows a choice
-is compiled once. What `do` does is written out, with its roles replaced. A crash is a message like any other: the role
+is compiled once. Each branch begins in a state of its own, which the choice offers beside the others: a loop at its
+head comes back to that state and not to the choice, and a `par` there stands beside the other branches and not in
+front of them. What `do` does is written out, with its roles replaced. A crash is a message like any other: the role
 that fails "sends" `crash` to the one that notices, which is the first to send in that branch.
 
-`par` becomes a fork here; `product` multiplies its parts out afterwards.
+`par` becomes a fork here; `product` multiplies its parts out afterwards, and gives a choice what its branches offer.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from accord.choreography.product import multiply
+from accord.choreography.product import Draft, multiply
 from accord.choreography.tables import GlobalMachine, Message, Move, Node, Thread
 from accord.diagnostics import Diagnostic
 from accord.errors import ContractError, InternalError
@@ -76,6 +78,7 @@ class _Draft:
     shapes: Shapes
     edges: list[list[tuple[int, int, int]]] = field(default_factory=list)  # message, target, node
     forks: dict[int, Fork] = field(default_factory=dict)
+    branches: dict[int, tuple[int, ...]] = field(default_factory=dict)  # of a choice: where each of them begins
     alias: dict[int, int] = field(default_factory=dict)
     points: set[int] = field(default_factory=set)
     messages: dict[Message, int] = field(default_factory=dict)
@@ -111,7 +114,9 @@ class _Draft:
                 sender, receiver = roles[sender], roles[receiver]
             self.exchange(entry, (sender, receiver, step.label), exit_, step.span, task.thread)
         elif isinstance(step, GlobalChoice):
-            todo += [task._replace(block=branch) for branch in step.branches]
+            starts = tuple([self.state() for _ in step.branches])
+            self.branches[entry] = starts[::-1]  # last first, as they are compiled
+            todo += [task._replace(block=b, entry=start) for b, start in zip(step.branches, starts, strict=True)]
             if step.crash is not None:
                 notices = self.shapes.firsts(step.crash)[0]
                 crashed, noticing = step.decider, notices.sender
@@ -162,7 +167,7 @@ class _Draft:
             for state, (number, parts, exit_) in self.forks.items()
         }
         points = {resolve(point) for point in self.points}
-        tables = multiply(moves, forks, points, resolve(0), most)
+        tables = multiply(Draft(moves, forks, self.branches, points), resolve(0), most)
         if tables is None:
             return None
         return GlobalMachine(

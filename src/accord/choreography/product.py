@@ -1,12 +1,13 @@
 """All states a protocol between roles can come to, parts that run side by side multiplied out.
 
 A configuration is a state of the draft, or a fork with one configuration for each of its parts. Parts of one `par`
-that are all over become the state behind it.
+that are all over become the state behind it. A choice can do what any of its branches can, and is left with the first
+message: until then it is one state, whatever its branches begin with.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from accord.choreography.tables import Move
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from accord.machine.tables import Stop
 
-__all__ = ["Fork", "multiply"]
+__all__ = ["Draft", "Fork", "multiply"]
 
 Fork: TypeAlias = tuple[int, tuple[tuple[int, int], ...], int]
 """The number of a `par`, the first and the last state of each part, and the state behind it."""
@@ -23,17 +24,27 @@ Fork: TypeAlias = tuple[int, tuple[tuple[int, int], ...], int]
 Configuration: TypeAlias = "int | tuple[int, tuple[Configuration, ...]]"
 """A state, or the state of a fork and where its parts are."""
 
+
+class Draft(NamedTuple):
+    """What the compiler makes of a protocol, by state."""
+
+    moves: list[tuple[Move, ...]]
+    forks: dict[int, Fork]
+    branches: dict[int, tuple[int, ...]]
+    """Where the branches of a choice begin."""
+    points: set[int]
+    """Where loops begin."""
+
+
 _END = 1  # the state in which the protocol is over, as the compiler makes it
 
 
-def multiply(
-    moves: list[tuple[Move, ...]], forks: dict[int, Fork], points: set[int], first: int, most: int
-) -> tuple[tuple[tuple[Move, ...], ...], tuple[Stop, ...]] | None:
+def multiply(draft: Draft, first: int, most: int) -> tuple[tuple[tuple[Move, ...], ...], tuple[Stop, ...]] | None:
     """Moves and stops of all states that can be reached, in the order in which a walk meets them.
 
     `None` if there are more than `most`, where parts are multiplied; without parts there is no limit.
     """
-    walk = _Walk(moves, forks, points)
+    walk = _Walk(draft)
     start, _ = walk.enter(first)
     number_of: dict[Configuration, int] = {start: 0}
     queue: list[Configuration] = [start]
@@ -47,7 +58,7 @@ def multiply(
                 queue.append(after)
             row.append(Move(move.message, number, move.node, joins))
         table.append(tuple(row))
-        if forks and len(queue) > most:
+        if draft.forks and len(queue) > most:
             return None
     return tuple(table), _stops(table, queue, walk)
 
@@ -74,10 +85,8 @@ def _stops(table: list[tuple[Move, ...]], queue: list[Configuration], walk: _Wal
 
 
 class _Walk:
-    def __init__(self, moves: list[tuple[Move, ...]], forks: dict[int, Fork], points: set[int]) -> None:
-        self.moves = moves
-        self.forks = forks
-        self.points = points
+    def __init__(self, draft: Draft) -> None:
+        self.moves, self.forks, self.branches, self.points = draft
 
     def enter(self, state: int) -> tuple[Configuration, frozenset[int]]:
         """The configuration of a protocol that has come to a state, and which `par` were over in passing."""
@@ -99,6 +108,10 @@ class _Walk:
         if isinstance(configuration, int):
             for move in self.moves[configuration]:
                 yield (move, *self.enter(move.target))
+            for start in self.branches.get(
+                configuration, ()
+            ):  # their order gives states the numbers that snapshots hold
+                yield from self.steps(self.enter(start)[0])
             return
         state, parts = configuration
         for index, part in enumerate(parts):

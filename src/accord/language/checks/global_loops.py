@@ -1,4 +1,4 @@
-"""E020, E021, E024, E025 and E026 for protocols between roles: loops lead somewhere and everything can be reached."""
+"""E020, E021, E023, E025 and E026 for protocols between roles: loops lead somewhere and everything can be reached."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class _Loops:
         if still:
             message = f"loop `{jump.variable}` turns without a message"
             help_ = "exchange at least one message before `continue`"
-            return [Diagnostic("E024", message, self.source, jump.span, help=help_)]
+            return [Diagnostic("E023", message, self.source, jump.span, help=help_)]
         return []
 
     def unreachable(self, step: GlobalStep, rest: Block) -> Diagnostic:
