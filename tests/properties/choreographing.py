@@ -1,5 +1,6 @@
 """Random protocols between roles, projected, and their roles let loose: the campaign behind `test_choreography`.
 
+Of every protocol the machine is walked beside the reference: what can come next, and whether it is over, is the same.
 Of every protocol that is accepted, the projections are run with channels between them, by chance, and what they did is
 held against the reference: they are never stuck, and some run of the protocol fits what every role has seen. Of every
 protocol that is refused, the two runs that are shown are checked: they are runs, they look alike, and they ask
@@ -13,17 +14,22 @@ from random import Random
 
 from accord.choreography import implementability, views, witnesses
 from accord.choreography.compiler import compile_global
+from accord.choreography.compiling import compile_contract
+from accord.choreography.tables import GlobalMachine
 from accord.choreography.writing import local_protocol
 from accord.errors import ContractError
 from accord.language.checks import check_document
 from accord.language.global_firsts import Shapes
 from accord.language.tree import Document
 from accord.limits import DEFAULT_LIMITS, Limits
+from accord.machine.configurations import may_end
 from accord.machine.minimise import minimise
 from accord.machine.standing import Standings
 from accord.machine.tables import Machine, Plain
 from accord.semantics.exchanges import TooLongError, agrees, begin, exchanges, is_over
-from tests.properties.generate_globals import random_global
+from tests.census import Census
+from tests.properties.generate_globals import cells, census, random_global
+from tests.properties.playing import ATTEMPTS, observed, parts_of, played
 
 LONGEST_WALK = 16
 
@@ -39,19 +45,29 @@ class Seen:
     deeds: int = 0
     endings: int = 0
     given_up: int = 0
-    loops: int = 0
+    attempts: int = 0
+    accepted: int = 0
+    unplayed: int = 0
+    made: Census = field(default_factory=lambda: census("choreographies, all", parts=False))
+    walked: Census = field(default_factory=lambda: census("choreographies, followed", parts=False))
 
     def check_floors(self) -> None:
+        self.made.check(self.protocols // 1_000)
+        self.walked.check(self.protocols // 5_000)
         assert self.followed * 5 >= self.protocols, "too few protocols can be followed"
         assert all(self.refused.get(kind, 0) * 300 >= self.protocols for kind in ("send", "receive", "both"))
         assert self.endings * 6 >= self.followed
         assert self.given_up * 1_000 <= self.protocols
+        assert self.attempts // 5 < self.accepted < self.attempts
+        assert self.unplayed * 20 <= self.followed
 
     def sentence(self) -> str:
         refused = ", ".join(f"{count:,} ({kind})" for kind, count in sorted(self.refused.items()))
         return (
             f"choreographies: {self.protocols:,} random ones, {self.followed:,} followed in {self.deeds:,} deeds "
-            f"to {self.endings:,} endings; refused {refused}, not decided {self.undecided:,}"
+            f"to {self.endings:,} endings, {self.accepted:,} of {self.attempts:,} attempts accepted by sessions; "
+            f"refused {refused}, not decided {self.undecided:,}\n"
+            f"{self.made.table()}\n{self.walked.table()}"
         )
 
 
@@ -59,27 +75,34 @@ def campaign(seed: int, protocols: int, *, parts: bool = False) -> tuple[Seen, s
     """What was seen, and the first difference from the reference, in words."""
     rng = Random(seed)
     seen = Seen()
+    if parts:
+        seen.made, seen.walked = (
+            census("choreographies, all", parts=True),
+            census("choreographies, followed", parts=True),
+        )
     while seen.protocols < protocols:
-        protocol = random_global(rng, parts=parts)
-        if len(protocol.roles) < 2:
-            continue
+        document = random_global(rng, parts=parts)
         seen.protocols += 1
+        seen.made.add(cells(document))
         try:
-            difference = judge(protocol, rng, seen)
+            difference = judge(document, rng, seen)
         except TooLongError:
             seen.given_up += 1
             continue
         if difference is not None:
-            return seen, f"{difference}: {Document((protocol,))}"
+            return seen, f"{difference}: {document}"
     return seen, None
 
 
-def judge(protocol, rng: Random, seen: Seen) -> str | None:
+def judge(document: Document, rng: Random, seen: Seen) -> str | None:
     """The difference one protocol shows."""
-    document = Document((protocol,))
-    if rng.random() < 0.02 and check_document(document, DEFAULT_LIMITS):
+    if rng.random() < 0.02 and any(finding.severity == "error" for finding in check_document(document, DEFAULT_LIMITS)):
         raise AssertionError(f"the generator made what is not well-formed: {document}")
-    machine = machine_for(protocol)
+    machine = machine_for(document)
+    if machine is not None:
+        difference = side_by_side(document, machine, rng)
+        if difference is not None:
+            return difference
     if machine is None or (machine.has_parts and implementability.shared_channel(machine) is not None):
         seen.undecided += 1
         return None
@@ -91,17 +114,57 @@ def judge(protocol, rng: Random, seen: Seen) -> str | None:
             if shown is None:
                 return "no runs are shown"
             seen.refused[shown[0].kind] = seen.refused.get(shown[0].kind, 0) + 1
-            return doubt_is_real(*shown, machine, protocol)
+            return doubt_is_real(*shown, machine, document)
     seen.followed += 1
+    seen.walked.add(cells(document))
     machines = {role: views.machine_of(view, machine) for role, view in seen_by.items()}
-    return walk(protocol, machines, rng, seen) or run_from_above(protocol, machines, rng)
+    return (
+        walk(document, machines, rng, seen)
+        or run_from_above(document, machines, rng)
+        or in_session(document, rng, seen)
+    )
+
+
+def in_session(document: Document, rng: Random, seen: Seen) -> str | None:
+    """What a session of all roles says otherwise than the reference."""
+    try:
+        contract = compile_contract(document)
+    except ContractError:
+        seen.unplayed += 1  # what is done could not be followed by itself
+        return None if len(document.globals) > 1 else "compiling refuses it"
+    difference, accepted = rng.choice((played, observed))(rng, document, contract)
+    seen.accepted += accepted
+    seen.attempts += ATTEMPTS
+    return difference
+
+
+def side_by_side(document: Document, machine: GlobalMachine, rng: Random) -> str | None:
+    """A run by chance, on the machine and on the reference: the same can come next, and they are over together."""
+    protocol, protocols = parts_of(document)
+    places, states, run = {begin(protocol)}, {0}, []
+    for _ in range(LONGEST_WALK):
+        options = [move for place in places for move in exchanges(place, protocols)]
+        moves = [(machine.messages[move.message], move.target) for state in states for move in machine.moves[state]]
+        mine, theirs = {message for message, _ in moves}, {move.message for move in options}
+        if mine != theirs:
+            return f"after {run} the machine can do {sorted(mine)}, the reference {sorted(theirs)}"
+        if any(machine.stops[state] == "end" for state in states) != any(map(is_over, places)):
+            return f"after {run} only one of machine and reference is over"
+        if not theirs:
+            break
+        message = rng.choice(sorted(theirs))
+        run.append(message)
+        places = {move.after for move in options if move.message == message}
+        states = {target for found, target in moves if found == message}
+    return None
 
 
 # -- accepted: the roles on their own ----------------------------------------------------------------------------------
 
 
-def walk(protocol, machines, rng: Random, seen: Seen) -> str | None:
+def walk(document, machines, rng: Random, seen: Seen) -> str | None:
     """Let the roles do what their machines allow, by chance, and compare."""
+    protocol, protocols = parts_of(document)
     states = dict.fromkeys(machines, 0)
     channels: dict[tuple[str, str], list[str]] = {}
     histories: dict[str, list] = {role: [] for role in machines}
@@ -128,22 +191,23 @@ def walk(protocol, machines, rng: Random, seen: Seen) -> str | None:
         seen.deeds += 1
     else:
         done = {role: tuple(deeds) for role, deeds in histories.items()}
-        return None if agrees(protocol, {}, done) else f"no run fits {done}"
+        return None if agrees(protocol, protocols, done) else f"no run fits {done}"
     done = {role: tuple(deeds) for role, deeds in histories.items()}
     if channels or any(machines[role].states[state].stop != "end" for role, state in states.items()):
         return f"stuck with {channels} after {done}"
     seen.endings += 1
-    if not agrees(protocol, {}, done, complete=True):
+    if not agrees(protocol, protocols, done, complete=True):
         return f"over, although the protocol is not, after {done}"
     return None
 
 
-def run_from_above(protocol, machines, rng: Random) -> str | None:
+def run_from_above(document, machines, rng: Random) -> str | None:
     """A random run of the protocol, which every role must be able to take its part in."""
+    protocol, protocols = parts_of(document)
     place = begin(protocol)
     states = dict.fromkeys(machines, 0)
     for _ in range(LONGEST_WALK):
-        options = exchanges(place, {})
+        options = exchanges(place, protocols)
         if not options:
             break
         (sender, receiver, label), _, place = rng.choice(options)
@@ -165,11 +229,11 @@ def run_from_above(protocol, machines, rng: Random) -> str | None:
 # -- refused: the two runs ---------------------------------------------------------------------------------------------
 
 
-def doubt_is_real(doubt, witness, machine, protocol) -> str | None:  # noqa: PLR0911 - one for each thing to check
+def doubt_is_real(doubt, witness, machine, document) -> str | None:  # noqa: PLR0911 - one for each thing to check
     """What is wrong with the two runs that are shown."""
     left = [machine.messages[machine.nodes[node].message] for node in witness.left]
     right = [machine.messages[machine.nodes[node].message] for node in witness.right]
-    places = [places_after(protocol, left), places_after(protocol, right)]
+    places = [places_after(document, left), places_after(document, right)]
     if not all(places):
         return f"no run: {left} / {right}"
     role = doubt.role
@@ -182,7 +246,7 @@ def doubt_is_real(doubt, witness, machine, protocol) -> str | None:  # noqa: PLR
     if doubt.kind == "send":
         if message[0] != role or len(right) != witness.seen_right:
             return "the runs do not show what they should"
-        if message in next_deeds(role, places[1]):
+        if message in next_deeds(role, places[1], parts_of(document)[1]):
             return f"{role} can send {message} in both runs: {left} / {right}"
         return None
     other = right[witness.seen_right]
@@ -195,11 +259,12 @@ def doubt_is_real(doubt, witness, machine, protocol) -> str | None:  # noqa: PLR
     return None
 
 
-def places_after(protocol, run):
+def places_after(document, run):
     """The places in which the protocol can be after a run."""
+    protocol, protocols = parts_of(document)
     places = [begin(protocol)]
     for message in run:
-        places = [after for place in places for found, _, after in exchanges(place, {}) if found == message]
+        places = [after for place in places for found, _, after in exchanges(place, protocols) if found == message]
     return places
 
 
@@ -207,11 +272,11 @@ def view_of(role, run):
     return [message for message in run if role in message[:2]]
 
 
-def next_deeds(role, places):
+def next_deeds(role, places, protocols):
     """The messages that a role can be the next to take part in, if nothing happens that it sees."""
     found, seen, todo = set(), set(places), list(places)
     while todo:
-        for message, _, after in exchanges(todo.pop(), {}):
+        for message, _, after in exchanges(todo.pop(), protocols):
             if role in message[:2]:
                 found.add(message)
             elif after not in seen:
@@ -231,17 +296,17 @@ def first_under_way(role, sender, run):
     return None
 
 
-def machine_for(protocol):
-    """The machine of a protocol that stands alone; `None` if its parts are too many to multiply."""
+def machine_for(document):
+    """The machine of a document's first protocol; `None` if its parts are too many to multiply."""
     try:
-        return compile_global(protocol, Document((protocol,)), Shapes((protocol,)), Limits(configurations=300))
+        return compile_global(document.globals[0], document, Shapes(document.globals), Limits(configurations=300))
     except ContractError:
         return None
 
 
-def followed(protocol):
-    """The projections of a protocol as trees, or `None` if it is refused."""
-    machine = machine_for(protocol)
+def followed(document):
+    """The projections of a document's first protocol as trees, or `None` if it is refused."""
+    machine = machine_for(document)
     if machine is None or (machine.has_parts and implementability.shared_channel(machine) is not None):
         return None
     seen_by = [views.view_of(machine, role, 10_000) for role in machine.roles]
@@ -268,12 +333,6 @@ def unfolded(machine: Machine) -> Machine:
                 number_of[after] = len(queue)
                 queue.append(after)
             edges.append((symbols.index(symbol), number_of[after]))
-        over = standing.complete and (not edges or can_end(machine, standing))
+        over = any(may_end(machine, configuration) for configuration in standing.configurations)
         states.append(Plain(tuple(edges), "end" if over else None))
     return minimise(Machine(tuple(symbols), tuple(states)))
-
-
-def can_end(machine, standing) -> bool:
-    return any(
-        machine.states[state].stop == "end" for c in standing.configurations for state in c if isinstance(state, int)
-    )

@@ -20,7 +20,6 @@ from accord.agents.runtime.strand import current_strand
 from accord.choreography import compile_choreography
 from accord.language.global_tree import CRASH
 from accord.language.printer import print_document
-from accord.language.tree import Document
 from accord.testing import RandomSchedule
 from tests.crews import run
 from tests.properties.generate_globals import LABELS, random_global
@@ -91,9 +90,9 @@ class Follower(Agent):
 def crew_of(contract, rng, crashes):
     """For each role a class; `None` if agents cannot follow the protocol, or it need not end."""
     agents = []
-    for role in compile_choreography(contract).roles:
+    for role in compile_choreography(contract, "P").roles:
         try:
-            agent = follows(contract, as_=role)(type(f"Plays{role}", (Follower,), {}))
+            agent = follows(contract["P"], as_=role)(type(f"Plays{role}", (Follower,), {}))
         except UsageError:
             return None
         (following,) = agent.__accord_roles__
@@ -119,9 +118,9 @@ def campaign(seed: int, protocols: int, *, most_crashes: int = 0):
     rng = Random(seed)
     seen = Counter()
     while seen["runs"] < protocols:
-        protocol = random_global(rng, parts=rng.random() < 0.5)
+        document = random_global(rng, parts=rng.random() < 0.5)
         try:
-            contract = accord.compile(print_document(Document((protocol,))), limits=LIMITS)
+            contract = accord.compile(print_document(document), limits=LIMITS)
         except ContractError:
             seen["refused"] += 1
             continue
@@ -132,8 +131,8 @@ def campaign(seed: int, protocols: int, *, most_crashes: int = 0):
             continue
         seen["runs"] += 1
         seen["roles"] += len(agents)
-        seen["loops"] += "rec" in print_document(Document((protocol,)))
-        seen["parts"] += "par" in print_document(Document((protocol,)))
+        seen["loops"] += "rec" in print_document(document)
+        seen["parts"] += "par" in print_document(document)
         try:
             schedule = RandomSchedule(rng.randrange(1 << 30))
             room = rng.choice((1, 2, 100))
@@ -143,11 +142,11 @@ def campaign(seed: int, protocols: int, *, most_crashes: int = 0):
             left = run(*agents, max_restarts=most_crashes, within=1e9, **options)
             seen["crashes"] -= len(crashes)
         except GaveUpError as error:
-            return seen, f"{error} in\n{print_document(Document((protocol,)))}"
+            return seen, f"{error} in\n{print_document(document)}"
         if left:
-            return seen, f"{left} is stuck in\n{print_document(Document((protocol,)))}"
+            return seen, f"{left} is stuck in\n{print_document(document)}"
         if any(box.waiting or box.taken or box.lanes for box in transport._boxes.values()):
-            return seen, f"a mailbox is not empty after\n{print_document(Document((protocol,)))}"
+            return seen, f"a mailbox is not empty after\n{print_document(document)}"
     return seen, None
 
 

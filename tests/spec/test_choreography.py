@@ -102,5 +102,5 @@ def test_refusals(text, name, lines):
         accord.compile(text)
     if codes == {"E036"} and "do Q" not in text:
         seen = choreographing.Seen()
-        assert choreographing.judge(document.globals[0], Random(1), seen) is None
+        assert choreographing.judge(document, Random(1), seen) is None
         assert sum(seen.refused.values()) == 1

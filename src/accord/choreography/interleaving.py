@@ -26,10 +26,10 @@ _MOST = 10_000
 
 
 class Side(NamedTuple):
-    """The machines of parts that run side by side, and the state behind them."""
+    """The machines of parts that run side by side, and the state behind them; `None` if one of them never ends."""
 
     parts: tuple[Machine, ...]
-    join: int
+    join: int | None
 
 
 def side_by_side(machine: Machine, state: int, parts_of: PartsOf) -> Side | None:
@@ -47,9 +47,9 @@ def side_by_side(machine: Machine, state: int, parts_of: PartsOf) -> Side | None
         if len(groups) < 2:
             continue
         walks = [_walk(machine, state, {n for n, part in part_of.items() if part == group}) for group in groups]
-        join = _laid_over(machine, state, walks)
-        if join is not None:
-            return Side(tuple(_part(machine, state, walk) for walk in walks), join)
+        joins = _laid_over(machine, state, walks)
+        if joins is not None and len(joins) < 2:
+            return Side(tuple(_part(machine, state, walk) for walk in walks), min(joins, default=None))
     return None
 
 
@@ -70,19 +70,17 @@ def _walk(machine: Machine, state: int, symbols: set[int]) -> dict[int, dict[int
     return walk
 
 
-def _laid_over(machine: Machine, state: int, walks: list[dict[int, dict[int, int]]]) -> int | None:
-    """The state behind the parts, if their product is what the machine does from a state on."""
+def _laid_over(machine: Machine, state: int, walks: list[dict[int, dict[int, int]]]) -> set[int] | None:
+    """The states behind the parts, if their product is what the machine does from a state on."""
     start = (state,) * len(walks)
     place: dict[tuple[int, ...], int] = {start: state}
     queue = [start]
-    join: int | None = None
+    joins: set[int] = set()
     for parts in queue:  # it grows while it is walked
         here = place[parts]
         steps = [(n, symbol, target) for n, part in enumerate(parts) for symbol, target in walks[n][part].items()]
         if not steps:
-            if join not in (None, here):
-                return None
-            join = here
+            joins.add(here)
             continue
         edges = _edges(machine, here)
         if len(queue) > _MOST or machine.states[here].stop is not None or edges.keys() != {s for _, s, _ in steps}:
@@ -94,7 +92,7 @@ def _laid_over(machine: Machine, state: int, walks: list[dict[int, dict[int, int
                 queue.append(after)
             elif place[after] != edges[symbol]:
                 return None
-    return join
+    return joins
 
 
 def _part(machine: Machine, state: int, walk: dict[int, dict[int, int]]) -> Machine:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["local_protocol", "stops_of"]
 
-_MOST_STEPS = 1_000_000
+_WRITTEN_TWICE = 100_000  # steps beyond what a machine of its size takes: a few seconds, and more than anybody reads
 _DEEPEST = 150
 _NESTED_LOOPS = 20
 _NAMES = ("X", "Y", "Z")
@@ -70,7 +70,7 @@ class _Writer:
         self.actions = [Action(s.direction, s.label, s.partner) for s in machine.symbols]
         self.parts = parts
         self.heads, self.order = _heads(self.states)
-        self.room = _MOST_STEPS
+        self.room = _WRITTEN_TWICE + 16 * len(self.states)
 
     def protocol(self) -> Protocol:
         return sequence(self.write(0, None, {}, 0)[0])

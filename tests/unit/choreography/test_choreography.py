@@ -126,7 +126,7 @@ def test_unicode_roles():
 def test_a_projection_can_be_too_tangled_to_be_written(monkeypatch):
     from accord.choreography import writing
 
-    monkeypatch.setattr(writing, "_MOST_STEPS", 3)
+    monkeypatch.setattr(writing, "_WRITTEN_TWICE", -100)
     with pytest.raises(UsageError, match="too tangled"):
         accord.project(accord.compile("protocol P { A -> B: x; B -> A: y; A -> B: z; B -> A: w }"), "A")
 

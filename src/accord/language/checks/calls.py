@@ -45,7 +45,8 @@ def _unknown(call: Call, document: Document, shapes: Shapes) -> tuple[str, str, 
 def _arguments(call: Call, called: GlobalProtocol) -> tuple[str, str, Span] | None:
     roles = called.roles
     given: dict[str, str] = {}
-    for (formal, actual), span in zip(call.arguments, call.argument_spans, strict=True):
+    spans = call.argument_spans or (call.span,) * len(call.arguments)
+    for (formal, actual), span in zip(call.arguments, spans, strict=True):
         if formal not in roles:
             meant = did_you_mean(formal, roles)
             help_ = f"did you mean `{meant}`?" if meant else f"its roles are {', '.join(f'`{r}`' for r in roles)}"
