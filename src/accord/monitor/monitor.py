@@ -115,7 +115,7 @@ class Monitor:
         """The agent sends a message or calls a tool; `to` names the partner where the contract needs it."""
         if type(label) is str and to is None and at is None and (payload is None or type(payload) is dict):
             try:
-                word, after = self._at.sends[label]; self._trace += word; self._at = after  # fmt: skip  # noqa: E702
+                link = self._at.sends[label]; self._trace += link[0]; self._at = link[1]  # fmt: skip  # noqa: E702
             except KeyError:
                 pass
             else:
@@ -133,7 +133,7 @@ class Monitor:
         """Something reaches the agent; `by` names the person whose step it is, `sender` the partner."""
         if type(label) is str and sender is None and by is None and at is None and (payload is None or type(payload) is dict):  # fmt: skip  # noqa: E501 - a name for it would cost as much as the step
             try:
-                word, after = self._at.receives[label]; self._trace += word; self._at = after  # fmt: skip  # noqa: E702
+                link = self._at.receives[label]; self._trace += link[0]; self._at = link[1]  # fmt: skip  # noqa: E702
             except KeyError:
                 pass
             else:
