@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote
 
 from accord.errors import StoreError, UsageError
+from accord.monitor.turns import check_turn
 from accord.stores.forks import OPENING, Forking
 from accord.stores.record import Row
 from accord.stores.store import Store
@@ -115,6 +116,7 @@ class SQLiteStore(Store, Forking):
     def exchange(self, key: str, guess: Row | None, judge: Judge) -> None:
         """One compare-and-step, in one transaction."""
         change = None if guess is None else judge(guess)
+        check_turn(self._lock)
         with self._lock:
             db = self._connection()
             try:
