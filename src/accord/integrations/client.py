@@ -23,7 +23,7 @@ from accord.ledger.represent import own_copy
 from accord.monitor import Ok, Unrecognized
 from accord.monitor.events import make_event
 from accord.monitor.step import step
-from accord.monitor.turns import check_turn
+from accord.turns import check_turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

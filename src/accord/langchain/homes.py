@@ -21,7 +21,7 @@ from accord.langchain.sealing import Kept, Where, corrupt
 from accord.ledger.attempts import describe, why
 from accord.monitor import snapshot as snapshots
 from accord.monitor.step import begin
-from accord.monitor.turns import check_turn
+from accord.turns import check_turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

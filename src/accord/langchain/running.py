@@ -27,9 +27,9 @@ from accord.integrations.payloads import why_not_json
 from accord.langchain.arguments import complete, differs
 from accord.langchain.messages import add_update, outcome_of, refusal, replaced, strip, tell_changed
 from accord.ledger.attempts import why
-from accord.monitor.turns import check_turn
 from accord.monitor.verdicts import Ok
 from accord.monitor.wording import quote_text
+from accord.turns import check_turn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -18,7 +18,7 @@ from accord.ledger.entries import begin_fields, check_key, fields_of, mend_field
 from accord.ledger.linking import link
 from accord.ledger.reading import lines_in_sink
 from accord.ledger.tail import Tail, read_tail
-from accord.monitor.turns import check_turn
+from accord.turns import check_turn
 
 if TYPE_CHECKING:
     from accord.canonical import Json

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from accord.errors import UsageError
 from accord.ledger.attempts import check, describe, why
 from accord.monitor import Blocked
-from accord.monitor.turns import check_turn
+from accord.turns import check_turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,9 +6,9 @@ from threading import RLock
 from typing import TYPE_CHECKING
 
 from accord.errors import StoreError
-from accord.monitor.turns import check_turn
 from accord.stores.forks import Forking
 from accord.stores.store import Store
+from accord.turns import check_turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

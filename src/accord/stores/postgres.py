@@ -17,10 +17,10 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from accord.errors import StoreError, UsageError
-from accord.monitor.turns import check_turn
 from accord.stores.forks import Forking
 from accord.stores.record import Row
 from accord.stores.store import Store
+from accord.turns import check_turn
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote
 
 from accord.errors import StoreError, UsageError
-from accord.monitor.turns import check_turn
 from accord.stores.forks import OPENING, Forking
 from accord.stores.record import Row
 from accord.stores.store import Store
+from accord.turns import check_turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

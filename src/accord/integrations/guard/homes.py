@@ -25,10 +25,10 @@ from accord.machine.events import Event
 from accord.machine.stages import Stage
 from accord.monitor import snapshot as snapshots
 from accord.monitor.step import Situation, begin, status
-from accord.monitor.turns import check_turn
 from accord.stores.forks import Forking
 from accord.stores.record import EXPIRED, NOTHING, Record, read, write
 from accord.stores.store import Change as StoreChange
+from accord.turns import check_turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
