@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import dis
 import signal
-import sys
 import threading
 from collections import Counter
 
 import pytest
 
-from accord import Blocked, Monitor, Ok, Session, Violation, compile
+from accord import Blocked, Monitor, Ok, Violation, compile
 from accord.monitor.atomicity import locked
-from accord.monitor.careful import CarefulMonitor
 from tests.racing import THREADS, all_at_once, frantic_switching
 
 
@@ -119,63 +116,3 @@ def test_an_interrupt_at_any_point_leaves_a_working_monitor(soak, health):
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     health(f"interrupts: {interrupts:,} KeyboardInterrupts while stepping, state and trace agreed each time")
-
-
-SWITCHING = {"CALL", "CALL_FUNCTION_EX", "JUMP_BACKWARD", "RESUME", "SEND", "YIELD_VALUE", "FOR_ITER", "PRECALL"}
-ALLOCATING = {"BUILD_LIST", "BUILD_TUPLE", "BUILD_MAP", "BUILD_SET", "BUILD_STRING", "BINARY_SLICE", "MAKE_FUNCTION"}
-
-
-def all_lines(function) -> dict[int, list[dis.Instruction]]:
-    """The instructions of each source line."""
-    lines: dict[int, list[dis.Instruction]] = {}
-    for instruction in dis.get_instructions(function):
-        if instruction.positions and instruction.positions.lineno:
-            lines.setdefault(instruction.positions.lineno, []).append(instruction)
-    return lines
-
-
-def critical_lines(function) -> list[list[dis.Instruction]]:
-    """The instructions of each source line that writes `_at`."""
-    lines = all_lines(function).values()
-    return [line for line in lines if any(i.opname == "STORE_ATTR" and i.argval == "_at" for i in line)]
-
-
-@pytest.mark.skipif(sys.implementation.name != "cpython", reason="reads CPython byte code")
-@pytest.mark.parametrize(
-    ("method", "places"),
-    [
-        (Monitor.send, 1),
-        (Monitor.receive, 1),
-        (Monitor._attempt, 1),
-        (Monitor.tick, 1),
-        (Monitor.close, 1),
-        (Monitor.reset, 1),
-        (CarefulMonitor.send, 1),
-        (CarefulMonitor.receive, 1),
-        (Session.observe, 1),
-        (Session._attempt, 1),
-        (Session.tick, 1),
-        (Session.close, 1),
-    ],
-    ids=lambda value: getattr(value, "__qualname__", ""),
-)
-def test_state_is_read_and_written_without_a_point_where_threads_switch(method, places):
-    lines = critical_lines(method)
-    assert len(lines) == places, "the state is written there and nowhere else"
-    for line in lines:
-        opcodes = {instruction.opname for instruction in line}
-        assert not opcodes & SWITCHING, opcodes
-        assert not opcodes & ALLOCATING, opcodes
-        reads = [i for i in line if i.opname == "LOAD_ATTR" and i.argval == "_at"]
-        assert reads or method is Monitor.reset, "what is written depends on what is read in the same stretch"
-
-
-def test_all_parts_of_a_situation_are_read_at_one_moment():
-    (line,) = [
-        line
-        for line in all_lines(Monitor._situation).values()
-        if any(i.opname == "LOAD_ATTR" and i.argval == "_at" for i in line)
-    ]
-    opcodes = {instruction.opname for instruction in line}
-    assert {i.argval for i in line if i.opname == "LOAD_ATTR"} == {"_at", "_held"}
-    assert not opcodes & SWITCHING, opcodes

@@ -12,7 +12,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from inspect import isawaitable
-from threading import Lock
+from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from accord.errors import UsageError, ViolationError
@@ -23,6 +23,7 @@ from accord.ledger.represent import own_copy
 from accord.monitor import Ok, Unrecognized
 from accord.monitor.events import make_event
 from accord.monitor.step import step
+from accord.turns import check_turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -91,7 +92,7 @@ class MonitoredClient:
         self._send_label = send_label
         self._receive_label = receive_label
         self._open: _Request | None = None
-        self._lock = Lock()
+        self._lock = RLock()
 
     @property
     def monitor(self) -> Session:
@@ -130,6 +131,7 @@ class MonitoredClient:
             raise
 
     def _send(self, payload: dict[str, object]) -> _Request:
+        check_turn(self._lock)
         with self._lock:  # of several threads that call again, one repeats the request
             if self._open is not None and self._is_repeated(self._open, payload):
                 request, self._open = self._open, None

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import contextmanager, suppress
-from threading import Lock
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from accord.errors import UsageError
@@ -223,7 +223,7 @@ class Losses:
 
     def __init__(self) -> None:
         self.count = 0
-        self._lock = Lock()
+        self._lock = RLock()
 
     def note(self, fault: Exception | None) -> None:
         """Something went wrong in telling an attempt, if there is a fault."""

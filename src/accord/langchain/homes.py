@@ -7,7 +7,7 @@ which nothing is written down.
 
 from __future__ import annotations
 
-from threading import Lock
+from threading import RLock
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import msgspec
@@ -21,6 +21,7 @@ from accord.langchain.sealing import Kept, Where, corrupt
 from accord.ledger.attempts import describe, why
 from accord.monitor import snapshot as snapshots
 from accord.monitor.step import begin
+from accord.turns import check_turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -95,7 +96,7 @@ class ThreadHome(Home):
         self._law = law
         self._name = name
         self._ledger = ledger
-        self._lock = Lock()
+        self._lock = RLock()
 
     def state(self) -> State:
         """What is there now."""
@@ -103,6 +104,7 @@ class ThreadHome(Home):
 
     def change(self, judge: Callable[[State], Change[T]], at: Time | None) -> T:  # noqa: ARG002 - it does not expire
         """One step. What becomes of it is written down first."""
+        check_turn(self._lock)
         with self._lock:
             with self._law.seeing(self.opened.trace):
                 change = judge(self.opened.state)
@@ -117,6 +119,7 @@ class ThreadHome(Home):
 
     def replace(self, opened: Opened) -> None:
         """Put another session in its place."""
+        check_turn(self._lock)
         with self._lock:
             self.opened = opened
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import replace
-from threading import Lock
+from threading import RLock
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
@@ -29,6 +29,7 @@ from accord.langchain.messages import add_update, outcome_of, refusal, replaced,
 from accord.ledger.attempts import why
 from accord.monitor.verdicts import Ok
 from accord.monitor.wording import quote_text
+from accord.turns import check_turn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -71,11 +72,12 @@ class Sent:
     def __init__(self) -> None:
         self._begun: dict[int, Any] = {}
         self._ran: OrderedDict[_Place, None] = OrderedDict()
-        self._lock = Lock()
+        self._lock = RLock()
 
     def begin(self, runtime: object, place: _Place) -> bool:
         """Whether this is the first to run it, or the first after it failed."""
         held = id(runtime)
+        check_turn(self._lock)
         with self._lock:
             if held in self._begun:
                 return False

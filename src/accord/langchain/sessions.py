@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from threading import Lock
+from threading import RLock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accord.langchain.homes import Opened, ThreadHome, begin_opened, pack, session_name, unpack
@@ -132,7 +132,7 @@ class Memo:
 
     def __init__(self) -> None:
         self._known: OrderedDict[tuple[Where, tuple[str, ...]], Opened] = OrderedDict()
-        self._lock = Lock()
+        self._lock = RLock()
 
     def get(self, where: Where, *texts: str) -> Opened | None:
         """The session in texts that were right."""

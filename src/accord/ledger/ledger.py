@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 from os import PathLike
-from threading import Lock
+from threading import RLock
 from typing import TYPE_CHECKING, Self
 
 from accord.errors import UsageError
@@ -18,6 +18,7 @@ from accord.ledger.entries import begin_fields, check_key, fields_of, mend_field
 from accord.ledger.linking import link
 from accord.ledger.reading import lines_in_sink
 from accord.ledger.tail import Tail, read_tail
+from accord.turns import check_turn
 
 if TYPE_CHECKING:
     from accord.canonical import Json
@@ -50,7 +51,7 @@ class Ledger:
             raise UsageError(f"a ledger is kept in a sink, got {str(sink)!r}; a file is `FileSink(path)`")
         self._key = key
         self._sink = sink
-        self._lock = Lock()
+        self._lock = RLock()
         try:
             self._tail = read_tail(sink, key)
             torn = self._tail.torn
@@ -88,6 +89,7 @@ class Ledger:
         Raises what the sink raises, most often `OSError`, if it could not be kept; nothing is recorded then.
         """
         fields = fields_of(attempt)
+        check_turn(self._lock)
         with self._lock:
             self._write(fields)
             return self.head
@@ -95,6 +97,7 @@ class Ledger:
     def note(self, session: str, contract: str, protocol: str | None, what: str, detail: dict[str, object]) -> str:
         """Record what else happened to a session; `contract` is a digest. The head after it; errors as above."""
         fields = note_fields(session, contract, protocol, what, detail)
+        check_turn(self._lock)
         with self._lock:
             self._write(fields)
             return self.head

@@ -10,12 +10,13 @@ If the ledger cannot be written the answer is `Blocked` and the session has not 
 from __future__ import annotations
 
 import secrets
-from threading import Lock
+from threading import RLock
 from typing import TYPE_CHECKING
 
 from accord.errors import UsageError
 from accord.ledger.attempts import check, describe, why
 from accord.monitor import Blocked
+from accord.turns import check_turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,10 +41,11 @@ class Recording:
         self.session = secrets.token_hex(8) if session is None else session
         self._contract = contract
         self._protocol = protocol
-        self._lock = Lock()
+        self._lock = RLock()
 
     def attempt(self, given: Given, peek: Callable[[], Verdict], take: Callable[[], Verdict]) -> Verdict:
         """The answer to an attempt: `peek` says what it would be, `take` takes the step."""
+        check_turn(self._lock)
         with self._lock:
             answer: Verdict | UsageError
             try:

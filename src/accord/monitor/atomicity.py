@@ -1,8 +1,9 @@
 """Whether byte code without calls runs undisturbed, and a lock for where it does not.
 
 CPython with its global interpreter lock switches threads, handles signals and raises asynchronous exceptions only at
-calls and backward jumps. Free-threaded builds and other interpreters promise nothing of the kind, so there each
-monitor gets a lock of its own around the methods that read and write its state.
+calls and backward jumps, and collects garbage there or at allocations. Free-threaded builds and other interpreters
+promise nothing of the kind, so there each monitor gets a lock of its own around the methods that read and write its
+state.
 """
 
 from __future__ import annotations

@@ -3,14 +3,14 @@
 Theory of operation. A session's whole state is one reference, `_at`, what it holds, and the trace. The fast path
 looks the label up where the session is, appends to the trace and moves, in one stretch of byte code without a call.
 CPython hands over to another thread, delivers a signal or raises `KeyboardInterrupt` only at calls and backward jumps,
-never inside such a stretch, so it happens whole or not at all. The slow path (a refusal, a step taken for the first
-time) computes without touching anything and then commits in the same manner: if the session is still where it was,
-append and move; else compute again.
+and collects garbage, which runs finalizers, only there or where something is allocated: never inside such a stretch, so
+it happens whole or not at all. The slow path (a refusal, a step taken for the first time) computes without touching
+anything and then commits in the same manner: if the session is still where it was, append and move; else compute again.
 
 Two rules follow, and a test that reads the byte code holds them:
 
-- INVARIANT: a stretch that reads and writes `_at` contains no call and no loop, and allocates no container, so that
-  not even the garbage collector can run code inside it.
+- INVARIANT: a stretch that reads and writes `_at` consists of what is known to run no other code. That is a short list
+  of opcodes. Unpacking a link is not among them: before CPython has specialised that, it allocates an iterator.
 - INVARIANT: such a stretch stands on one line. Debuggers and coverage tools run code between lines.
 
 A protocol with clauses or gates has more to look at than a label. Its monitors are `CarefulMonitor`s, which do the same
@@ -115,7 +115,7 @@ class Monitor:
         """The agent sends a message or calls a tool; `to` names the partner where the contract needs it."""
         if type(label) is str and to is None and at is None and (payload is None or type(payload) is dict):
             try:
-                word, after = self._at.sends[label]; self._trace += word; self._at = after  # fmt: skip  # noqa: E702
+                link = self._at.sends[label]; self._trace += link[0]; self._at = link[1]  # fmt: skip  # noqa: E702
             except KeyError:
                 pass
             else:
@@ -133,7 +133,7 @@ class Monitor:
         """Something reaches the agent; `by` names the person whose step it is, `sender` the partner."""
         if type(label) is str and sender is None and by is None and at is None and (payload is None or type(payload) is dict):  # fmt: skip  # noqa: E501 - a name for it would cost as much as the step
             try:
-                word, after = self._at.receives[label]; self._trace += word; self._at = after  # fmt: skip  # noqa: E702
+                link = self._at.receives[label]; self._trace += link[0]; self._at = link[1]  # fmt: skip  # noqa: E702
             except KeyError:
                 pass
             else:

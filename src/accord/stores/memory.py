@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from threading import Lock
+from threading import RLock
 from typing import TYPE_CHECKING
 
 from accord.errors import StoreError
 from accord.stores.forks import Forking
 from accord.stores.store import Store
+from accord.turns import check_turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +33,7 @@ class MemoryStore(Store, Forking):
 
     def __init__(self, *, secret: bytes | None = None) -> None:
         super().__init__(secret=secret)
-        self._lock = Lock()
+        self._lock = RLock()
         # INVARIANT: a session is one value, replaced in one assignment, so that an interrupt finds it whole.
         # So many of its lines count; one behind them is what an interrupt has left of an attempt nobody was answered.
         self._sessions: dict[str, tuple[Row, list[bytes], int]] = {}
@@ -42,12 +43,13 @@ class MemoryStore(Store, Forking):
     def after_fork_there(self) -> None:
         """What a child keeps nobody else would see, so it keeps nothing."""
         self._copied = True
-        self._lock = Lock()  # whoever held the other one is not in this process
+        self._lock = RLock()  # whoever held the other one is not in this process
 
     def exchange(self, key: str, guess: Row | None, judge: Judge) -> None:
         """One compare-and-step, under a lock."""
         self._check_process()
         change = None if guess is None else judge(guess)
+        check_turn(self._lock)
         with self._lock:
             row, lines, count = self._sessions.get(key, (None, [], 0))
             if guess is None or row != guess or change is None:

@@ -12,7 +12,7 @@ import os
 import select
 from contextlib import contextmanager
 from itertools import count
-from threading import Lock, local
+from threading import RLock, local
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from accord.errors import StoreError, UsageError
 from accord.stores.forks import Forking
 from accord.stores.record import Row
 from accord.stores.store import Store
+from accord.turns import check_turn
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -177,6 +178,7 @@ class PostgresStore(Store, Forking):
         lane: _Lane | None = getattr(self._own, "lane", None)
         if lane is None:
             lane = self._own.lane = self._lanes[next(self._numbers) % self._connections]
+        check_turn(lane.lock)
         with lane.lock, self._told():
             if self._closed:
                 raise StoreError("the store is closed")
@@ -276,7 +278,7 @@ class _Lane:
 
     def __init__(self) -> None:
         self.db: Connection[Any] | None = None
-        self.lock = Lock()
+        self.lock = RLock()
 
     def drop(self) -> None:
         db, self.db = self.db, None

@@ -14,7 +14,7 @@ from __future__ import annotations
 import random
 from contextlib import contextmanager
 from secrets import token_bytes
-from threading import Lock
+from threading import RLock
 from time import sleep
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
@@ -86,7 +86,8 @@ class RedisStore(Store, Forking):
         self._prefix = prefix
         self._tries = tries
         self._closed = False
-        self._losing = Lock()
+        self._losing = RLock()
+        self._trying = False
         self._url, self._timeout = url, timeout
         self._client = self._make_client()
         self._inherited: Any = None
@@ -101,7 +102,8 @@ class RedisStore(Store, Forking):
 
     def after_fork_there(self) -> None:
         """Begin with a lock that nobody holds, and with a client of our own: the driver's has such locks too."""
-        self._losing = Lock()
+        self._losing = RLock()
+        self._trying = False
         self._inherited, self._client = (self._inherited, self._client), self._make_client()
 
     def _make_client(self) -> Any:  # noqa: ANN401 - what the driver gives
@@ -130,16 +132,21 @@ class RedisStore(Store, Forking):
             there = self._step(key, row, change)
         if there is None or (change is None and guess is None):
             return
-        # Those of one process who have lost try one at a time: threads that race each other help nobody.
-        old = change is None or self._losing.locked()
+        # Those of one process who have lost try one at a time: threads that race each other help nobody. A step that is
+        # nested in another, by a finalizer, tries at once: what makes a step whole is the script.
+        old = change is None or self._trying
         with self._losing:
-            row = self.row(key) if old else _unpacked(there) if there else None
-            for lost in range(1, self._tries):
-                change = judge(row)
-                if change is None or self._step(key, row, change) is None:
-                    return
-                sleep(random.uniform(0, min(_SHORTEST * 2**lost, _LONGEST)))  # noqa: S311 - no secret
-                row = self.row(key)
+            self._trying = True
+            try:
+                row = self.row(key) if old else _unpacked(there) if there else None
+                for lost in range(1, self._tries):
+                    change = judge(row)
+                    if change is None or self._step(key, row, change) is None:
+                        return
+                    sleep(random.uniform(0, min(_SHORTEST * 2**lost, _LONGEST)))  # noqa: S311 - no secret
+                    row = self.row(key)
+            finally:
+                self._trying = False
         raise StoreError(f"somebody else was quicker {self._tries} times")
 
     def row(self, key: str) -> Row | None:

@@ -24,6 +24,7 @@ from accord.errors import StoreError, UsageError
 from accord.stores.forks import OPENING, Forking
 from accord.stores.record import Row
 from accord.stores.store import Store
+from accord.turns import check_turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -115,6 +116,7 @@ class SQLiteStore(Store, Forking):
     def exchange(self, key: str, guess: Row | None, judge: Judge) -> None:
         """One compare-and-step, in one transaction."""
         change = None if guess is None else judge(guess)
+        check_turn(self._lock)
         with self._lock:
             db = self._connection()
             try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 from abc import ABC, abstractmethod
-from threading import Lock
+from threading import RLock
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
@@ -28,6 +28,7 @@ from accord.monitor.step import Situation, begin, status
 from accord.stores.forks import Forking
 from accord.stores.record import EXPIRED, NOTHING, Record, read, write
 from accord.stores.store import Change as StoreChange
+from accord.turns import check_turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,7 +70,7 @@ class MemoryHome(Home, Forking):
     waits = False
 
     def __init__(self, contract: Contract, protocol: str | None, at: Time | None) -> None:
-        self._lock = Lock()
+        self._lock = RLock()
         self._here = State(begin(contract, protocol, at), desk=Desk(now=at))
         self.lane = Lane()
         self._copied = False
@@ -79,7 +80,7 @@ class MemoryHome(Home, Forking):
     def after_fork_there(self) -> None:
         """Close the lane for good; what is in it is in the other process."""
         self._copied = True
-        self._lock = Lock()  # whoever held the other one is not in this process
+        self._lock = RLock()  # whoever held the other one is not in this process
         self.lane.close()
         self.lane.left = CLOSED
 
@@ -90,6 +91,7 @@ class MemoryHome(Home, Forking):
     def state(self) -> State:
         """What is there now."""
         self._check_process()
+        check_turn(self._lock)
         with self._lock:
             self._close_lane()
             self._open_lane()
@@ -98,6 +100,7 @@ class MemoryHome(Home, Forking):
     def change(self, judge: Callable[[State], Change[T]], at: Time | None) -> T:  # noqa: ARG002 - it does not expire
         """One step, under a lock."""
         self._check_process()
+        check_turn(self._lock)
         with self._lock:
             self._close_lane()
             try:
@@ -111,6 +114,7 @@ class MemoryHome(Home, Forking):
     def ticket_of(self, mine: list[str | None]) -> str:
         """The ticket of a call that went out in the lane."""
         if not self._copied:
+            check_turn(self._lock)
             with self._lock:
                 self._close_lane()
                 self._open_lane()

@@ -5,7 +5,7 @@ call goes out along a link of that stage, and when it returns the session is whe
 but a list, and no lock is taken: where CPython promises not to come between (see `monitor.atomicity`), a line without a
 call happens whole or not at all. Everything else takes the long way, and whoever does first closes the lane.
 
-INVARIANT: a line that reads and writes the lane contains no call and no loop, and allocates nothing.
+INVARIANT: a line that reads and writes the lane consists of what is known to run no other code; see `monitor.monitor`.
 """
 
 from __future__ import annotations
