@@ -1,21 +1,20 @@
 """Keeps what this version of accord writes, for later ones to open: `python -m tests.kept.keep`.
 
-Everything is written to a folder named by the version, with `expected.json`: what this version makes of it when it goes
-on. What a released version has written is never written again. A later version that cannot open something has to say
-so, and what to do; then that is what `expected.json` is made to expect of it, by hand.
+Every sample is written to a folder named by the version, unless it is there already; `expected.json` says what this
+version makes of it when it goes on. What is kept is never written again. A later version that cannot open something has
+to say so, and what to do; then that is what `expected.json` is made to expect of it, by hand.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
-import sys
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
 import accord
-from tests.kept import formats, ledgers, snapshots, stored, threads
+from tests.kept import formats, ledgers, mailboxes, snapshots, stored, threads
 from tests.kept.sample import went_on
 
 __all__ = ["EXPECTED", "HERE", "SAMPLES", "addresses", "went_on_with"]
@@ -27,6 +26,7 @@ SAMPLES = {
     **ledgers.SAMPLES,
     **stored.SAMPLES,
     **threads.SAMPLES,
+    **mailboxes.SAMPLES,
     **formats.SAMPLES,
 }
 
@@ -50,21 +50,20 @@ def addresses(sample):
 
 def main() -> None:
     kept = HERE / accord.__version__
-    if kept.exists():
-        sys.exit(f"{kept} is there already, and what a version has written is not written again")
-    with tempfile.TemporaryDirectory(prefix="accord-keep-") as begun:  # the whole of it or nothing
-        written = Path(begun) / "kept"
-        expected = {}
-        for name, sample in SAMPLES.items():
-            folder = written / name
-            folder.mkdir(parents=True)
+    path = kept / EXPECTED
+    expected = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    for name, sample in SAMPLES.items():
+        if name in expected:
+            continue
+        with tempfile.TemporaryDirectory(prefix="accord-keep-") as begun:  # the whole of it or nothing
+            folder = Path(begun) / name
+            folder.mkdir()
             with addresses(sample) as address:
                 sample.write(folder, *address)
             with addresses(sample) as address:
-                expected[name] = went_on_with(name, written, *address)
-        text = json.dumps(expected, indent=1, ensure_ascii=False)
-        (written / EXPECTED).write_text(text + "\n", encoding="utf-8")
-        shutil.copytree(written, kept)
+                expected[name] = went_on_with(name, Path(begun), *address)
+            shutil.copytree(folder, kept / name)
+        path.write_text(json.dumps(expected, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
