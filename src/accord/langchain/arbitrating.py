@@ -88,14 +88,13 @@ class _Batch:
         if answer.label != review.gate and answer.label not in _VERBS:
             self._step(answer)
             return
-        desk = self.state.desk
+        desk, asked = self.state.desk, opened.state.desk
         known = {each.number for each in desk.reviews}
-        asked = opened.state.desk
         fresh = [each for each in asked.reviews if each.number not in known and each.digest == review.digest]
-        desk = desk._replace(reviews=(*desk.reviews, *fresh), numbered=max(desk.numbered, asked.numbered))
+        numbered = self.state._replace(desk=desk._replace(numbered=max(desk.numbered, asked.numbered)))
         decided = reviewing.decide(
             self.law.policy,
-            self.state._replace(desk=desk),
+            reviewing.put_on_desk(numbered, fresh, self.at),
             review.id,
             "allow" if answer.label == review.gate else _VERBS[answer.label],
             by=answer.by,
@@ -197,16 +196,13 @@ def recall(answered: Sequence[Answered]) -> Ask:
 def open_questions(law: Law, state: State, claims: Sequence[Claim], at: Time | None) -> Change[None]:
     """Put the questions about a batch on the desk, for whoever else may answer them, and nothing more."""
     opened = law.reserve(state, claims, at)
-    desk = state.desk
-    known = {each.number for each in desk.reviews}
+    known = {each.number for each in state.desk.reviews}
     fresh = [each for each in opened.state.desk.reviews if each.number not in known and each.gate is not None]
     if not fresh:
         return Change(state, (), None)
-    numbered = max(desk.numbered, *(each.number for each in fresh))
     names = {each.id for each in fresh}
     notes = [note for note in opened.notes if isinstance(note, Remark) and note.detail.get("review") in names]
-    desk = desk._replace(reviews=(*desk.reviews, *fresh), numbered=numbered)
-    return Change(state._replace(desk=desk), tuple(notes), None)
+    return Change(reviewing.put_on_desk(state, fresh, at), tuple(notes), None)
 
 
 def heed_denials(law: Law, state: State, claims: Sequence[Claim], answered: Sequence[Answered]) -> Sequence[Claim]:

@@ -183,14 +183,20 @@ def people_steps(policy: Policy, here: Sequence[Situation]) -> tuple[str, ...]:
 
 
 def finished(state: State) -> bool:
-    """Whether a session is over: nothing is out, and nothing more can happen."""
+    """Whether a session is over: nothing is out, and nothing more can happen.
+
+    INVARIANT: one that has just begun is not, so that whoever looks for the next session of a thread finds one. Where
+    there is no protocol, or one for each of many instances, labels that it does not name can happen at any time.
+    """
     if state.log:
         return False
     settled = state.settled
     if is_over(settled.place):
         return True
-    open_ended = isinstance(settled.standing, OpenStanding) and settled.stage.stages.sliced is None
-    return settled.complete and not open_ended and not settled.allowed
+    if isinstance(settled.standing, OpenStanding) or not settled.complete or settled.allowed:
+        return False
+    start = settled.stage.stages.start
+    return (settled.standing.number, settled.rules) != (start.standing.number, start.rules)
 
 
 def _only_people(world: Situation) -> bool:

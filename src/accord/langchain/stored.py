@@ -84,7 +84,7 @@ class StoreSitting(Sitting):
         self.number = 1 if seen is None else seen.number
         self._sit()
         if seen is None:  # the checkpoint knows nothing; the store may know sessions of this thread that are over
-            while is_finished(self):
+            while is_finished(self):  # one that is not in the store has just begun, so it is not
                 self.number += 1
                 self._sit()
 

@@ -265,7 +265,7 @@ class Guard:
         return [r.copy() for r in self._session.state().desk.reviews if r.state == "open" and not r.is_over(at)]
 
     def review(self, identity: str) -> Review:
-        """One question, decided or not; `UsageError` if there is none of that id."""
+        """One question, decided or not; `UsageError` if there is none of that id, or it is over and forgotten."""
         found = next((review for review in self._session.state().desk.reviews if review.id == identity), None)
         if found is None:
             raise UsageError(f"there is no review `{identity}` in this session")

@@ -41,6 +41,7 @@ __all__ = [
     "find_way",
     "open_reviews",
     "open_stuck",
+    "put_on_desk",
     "unuse",
     "use",
     "why_even_then",
@@ -53,7 +54,10 @@ _DEEPEST = 3
 """So many people may have to allow one call."""
 _TRIED = 300
 _MOST_OPEN = 32
+_MOST_UNUSED = 64
+"""So many answers wait to be used; of more the oldest are forgotten, and their calls are asked about again."""
 _REMEMBERED = 32
+"""So many reviews that are over are still known to the session; its ledger knows all."""
 _SOMEBODY = "somebody"
 
 
@@ -191,15 +195,27 @@ def _open(
     lasts = None if gate is None else policy.review_lasts
     expires = None if lasts is None or at is None else at + lasts
     review = Review(desk.numbered + 1, name, label, dict(payload), digest_of(label, payload), gate, at, expires)
-    reviews = _without_old((*desk.reviews, review), at)
-    return state._replace(desk=desk._replace(numbered=review.number, reviews=reviews)), review
+    return put_on_desk(state, [review], at), review
 
 
-def _without_old(reviews: tuple[Review, ...], at: Time | None) -> tuple[Review, ...]:
-    """The reviews that still matter, and the last of those that do not."""
-    over = [review for review in reviews if review.state in {"denied", "used"} or review.is_over(at)]
-    dropped = set(over[:-_REMEMBERED])
-    return tuple([review for review in reviews if review not in dropped]) if dropped else reviews
+def put_on_desk(state: State, opened: Sequence[Review], at: Time | None) -> State:
+    """The state with reviews that were opened. What matters no longer is forgotten, so that a desk has its bounds.
+
+    INVARIANT: reviews come to a desk in no other way.
+    """
+    desk, using = state.desk, {number for logged in state.log if isinstance(logged, Out) for number in logged.reviews}
+    over, unused = [], []
+    for review in desk.reviews:
+        if review.number in using:
+            continue  # if its call fails, it is good for another try
+        if review.is_over(at) or review.state in {"denied", "used"} or (review.gate is None and review.state != "open"):
+            over.append(review.number)
+        elif review.state == "allowed":
+            unused.append(review.number)
+    forgotten = {*over[:-_REMEMBERED], *unused[:-_MOST_UNUSED]}
+    kept = [review for review in desk.reviews if review.number not in forgotten]
+    numbered = max([desk.numbered, *(review.number for review in opened)])
+    return state._replace(desk=desk._replace(reviews=(*kept, *opened), numbered=numbered))
 
 
 def use(desk: Desk, numbers: tuple[int, ...]) -> Desk:
