@@ -129,7 +129,7 @@ class _Generator:
             exchange = Exchange(decider, self.other(decider), rng.choice(LABELS))
             return exchange, exchange.receiver, True
         crash = None
-        if rng.random() < (0.4 if self.tidy or len(self.roles) < 4 else 0.2) and len(self.roles) > 2:
+        if rng.random() < (0.6 if self.tidy else 0.3) and len(self.roles) > 2:
             crash, noticing, through = self.crash(depth, decider, loops)
             if (decider, noticing, CRASH) in seen:
                 crash = None
