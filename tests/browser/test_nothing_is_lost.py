@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from accord.studio.bounds import DEFAULT_BOUNDS
 from accord.studio.files import Files
 from accord.studio.opened import Studio
-from tests.browser.conftest import Served
+from tests.browser.conftest import Served, serious
 from tests.browser.test_build import word
 
 TEXT = "protocol P = !a.end\n"
@@ -39,7 +39,7 @@ def running(folder):
 
 @pytest.fixture
 def page(chromium, running):
-    """A page that builds the first of two files, scrolled as far down as it goes on a phone."""
+    """A page that builds the first of two files."""
     context = chromium.new_context(viewport={"width": 1200, "height": 800}, reduced_motion="reduce")
     context.set_default_timeout(20_000)
     expect.set_options(timeout=20_000)
@@ -117,7 +117,7 @@ def test_what_the_browser_cannot_keep_is_told_and_leaving_asks(page):
 # -- a studio that ends ------------------------------------------------------------------------------------------------
 
 
-def test_a_text_stays_when_the_studio_ends_and_goes_on_with_the_next(page, running, folder):
+def test_a_text_stays_when_the_studio_ends_and_goes_on_with_the_next(page, running, folder, axe):
     port = running[0].port
     running.pop().close()
     area(page).fill(TEXT + "// typed while it was away\n")
@@ -130,6 +130,7 @@ def test_a_text_stays_when_the_studio_ends_and_goes_on_with_the_next(page, runni
     page.get_by_label("Address").fill("http://127.0.0.1:1/#token=x")
     page.get_by_role("button", name="go on").click()
     link = page.get_by_role("link", name="Go there with the text that is open")
+    assert serious(page, axe) == []
     assert link.get_attribute("href").startswith("http://127.0.0.1:1/#build&token=x&c=")
     page.get_by_label("Address").fill(running[0].address)
     page.get_by_role("button", name="go on").click()
@@ -155,6 +156,7 @@ def test_the_new_address_may_be_opened_in_the_same_tab_or_in_another(page, runni
         else:
             other = page.context.new_page()
             other.goto(running[0].address)
+            expect(other.locator("#told")).to_contain_text("A text that is not saved is kept from before")
         expect(page.locator("#told")).to_contain_text("The studio")
         expect(page.locator("#banner")).to_be_empty()
         expect(area(page)).to_have_value(TEXT + "// mine\n")
@@ -177,7 +179,7 @@ def test_a_file_keeps_the_ends_of_its_lines(page, folder):
     assert path.read_bytes() == b"protocol P = !a.end\r\n// old\r\n// new\r\n"
 
 
-def test_a_conflict_offers_three_ways_and_loses_nothing(page, folder):
+def test_a_conflict_offers_three_ways_and_loses_nothing(page, folder, axe):
     path = folder / "one.accord"
     mine, theirs = TEXT + "// mine\n", TEXT + "// theirs\n"
     save = page.get_by_role("button", name="save the file")
@@ -189,6 +191,7 @@ def test_a_conflict_offers_three_ways_and_loses_nothing(page, folder):
     panel.get_by_role("button", name="show the difference").click()
     expect(panel.locator("del")).to_have_text("- // theirs\n")
     expect(panel.locator("ins")).to_have_text("+ // mine\n")
+    assert serious(page, axe) == []
     panel.get_by_role("button", name="load the file").click()
     expect(area(page)).to_have_value(theirs)
     expect(contract(page).locator("option", has_text="one (yours)")).to_have_count(1)
@@ -249,19 +252,26 @@ def test_what_was_done_is_seen_however_far_one_has_scrolled(page, theme):
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 360
 
 
+def resize(page, width, height):
+    """Give the page another size, and wait until it has been told."""
+    page.evaluate("() => { window.told = new Promise(done => addEventListener('resize', done, { once: true })); }")
+    page.set_viewport_size({"width": width, "height": height})
+    page.evaluate("async () => { await window.told; }")
+
+
 def test_a_menu_closes_when_the_page_moves_and_a_form_does_not(page):
-    for move in (lambda: page.mouse.wheel(0, 200), lambda: page.set_viewport_size({"width": 700, "height": 500})):
-        page.set_viewport_size({"width": 1200, "height": 500})
+    resize(page, 1200, 500)
+    for move in (lambda: page.mouse.wheel(0, 200), lambda: resize(page, 700, 500)):
         word(page, "!a").click()
         expect(page.get_by_role("menu")).to_have_count(1)
         move()
         expect(page.get_by_role("menu")).to_have_count(0)
     word(page, "!a").click()
     page.get_by_role("menuitem", name="Rename…").click()
-    page.get_by_role("dialog").get_by_label("Label").fill("typed")
-    page.set_viewport_size({"width": 360, "height": 700})
-    page.wait_for_function("() => document.querySelector('.popup').getBoundingClientRect().right <= 360")
-    expect(page.get_by_role("dialog").get_by_label("Label")).to_have_value("typed")
+    page.get_by_label("New name").fill("typed")
+    resize(page, 360, 700)
+    assert page.evaluate("() => document.querySelector('.popup').getBoundingClientRect().right") <= 360
+    expect(page.get_by_label("New name")).to_have_value("typed")
 
 
 # -- runs --------------------------------------------------------------------------------------------------------------

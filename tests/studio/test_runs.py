@@ -16,7 +16,10 @@ from starlette.requests import ClientDisconnect
 from accord.audit import audit
 from accord.studio import runs as judging
 from accord.studio.bounds import DEFAULT_BOUNDS
+from accord.studio.requests import Recorded, Runs
+from accord.studio.runs import several_runs
 from accord.studio.uploads import receive
+from accord.studio.workshop import Workshop
 from tests.studio.asking import Asker
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "recorded_payments"
@@ -104,6 +107,17 @@ def test_judging_tells_how_far_it_is_and_judges_once(asker, monkeypatch):
     assert [word["judged"] for word in progress] == list(range(21))
     assert answer == {"runs": 20, "unreadable": 1}
     assert asker.told("judge", **question) == ([], answer)
+
+
+def test_reading_what_was_kept_tells_that_it_gets_on(asker):
+    """A million runs take longer to be read than a request may take without a word."""
+    request = Runs(ONE_CALL, [Recorded(**file_of(GOOD * 5_001))])
+    words = []
+    shop = Workshop(DEFAULT_BOUNDS, asker.uploads, words.append)
+    several_runs(shop, request)
+    words.clear()
+    several_runs(shop, request)
+    assert len(words) >= 4  # two chunks, twice
 
 
 def test_several_files_are_told_apart_even_if_they_have_one_name(asker):

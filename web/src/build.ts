@@ -8,7 +8,7 @@ import { Editor } from "./editor";
 import { Picture } from "./graph";
 import { History, type Version } from "./history";
 import { dismiss, regain, type Problem } from "./menu";
-import { complain, quiet, warn } from "./notices";
+import { clearTold, complain, quiet, warn } from "./notices";
 import { Chooser, discard } from "./opening";
 import { Palette } from "./palette";
 import { sequence } from "./sequence";
@@ -146,6 +146,7 @@ class Builder {
   private typed(text: string, caret: number): void {
     retype(text);
     this.history.typed(text, caret);
+    clearTold();
     this.marked();
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => void this.look(), 120);

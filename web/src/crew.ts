@@ -5,7 +5,7 @@ import { asking, VERDICTS } from "./asking";
 import { button, fill, h, labelled, say, select } from "./dom";
 import { Picture } from "./graph";
 import { inline, markdown } from "./markdown";
-import { complain, quiet, warn } from "./notices";
+import { clearWarning, complain, warn } from "./notices";
 import { sequence } from "./sequence";
 import { work } from "./state";
 
@@ -82,7 +82,7 @@ export class Conversation {
     const focused = this.moves.contains(document.activeElement) || this.form.contains(document.activeElement);
     fill(this.form);
     if (talked.problem) warn(talked.problem);
-    else quiet();
+    else clearWarning();
     const last = turns.at(-1);
     const blamed = last && last.verdict === "violation" ? last.blamed : [];
     fill(

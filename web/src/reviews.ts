@@ -159,7 +159,7 @@ class Office {
       );
     }
     const head = h("tr", {}, ...["Session", "Status", "Events", "Protocol"].map((text) => h("th", { text, attributes: { scope: "col" } })));
-    fill(this.list, h("h2", { text: `Sessions (${every.length + (this.desk?.more ?? 0)})` }), h("div", { class: "scroller", attributes: { tabindex: "0", role: "region", "aria-label": "list of sessions" } }, h("table", {}, h("thead", {}, head), body)));
+    fill(this.list, h("h2", { text: `Sessions (${every.length + (this.desk?.more ?? 0)})` }), h("div", { class: "scroller", attributes: { tabindex: "0", role: "region", "aria-label": "list of sessions" } }, h("table", {}, h("thead", {}, head), body)), this.desk?.more ? h("p", { class: "hint", text: `${this.desk.more} more are not listed; accord sessions lists them` }) : null);
   }
 
   private async session(key: string): Promise<void> {

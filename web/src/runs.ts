@@ -134,6 +134,7 @@ class Bench {
 
   /** Judge all files that are open, one by one, and show what there is to know about them. */
   async judge(): Promise<void> {
+    if (!this.described?.ok) return;
     this.ending.abort();
     const { signal } = (this.ending = new AbortController());
     this.result = null;
@@ -231,7 +232,7 @@ class Bench {
     if (result?.unreadable) {
       const rest = result.unreadable - result.broken.length;
       const rows = result.broken.map((one) => h("li", { text: `${one.file}${one.line ? `:${one.line}` : ""}: ${one.reason}` }));
-      missing.push(h("div", {}, h("p", {}, h("strong", { text: `${result.unreadable} could not be read or judged` }), ", and are in no figure below."), h("ul", {}, ...rows, rest > 0 ? h("li", { text: `and ${rest} more` }) : null)));
+      missing.push(h("div", {}, h("p", {}, h("strong", { text: `${result.unreadable} could not be read or judged` }), ", and not counted below."), h("ul", {}, ...rows, rest > 0 ? h("li", { text: `and ${rest} more` }) : null)));
     }
     fill(this.trouble, missing.length ? h("section", { class: "card complaint missing", attributes: { role: "alert" } }, ...missing) : null);
   }

@@ -7,7 +7,7 @@ import { button, fill, h, labelled, refresh, say, select } from "./dom";
 import { copy } from "./giving";
 import { Picture } from "./graph";
 import { inline, markdown } from "./markdown";
-import { complain, quiet, warn } from "./notices";
+import { clearWarning, complain, warn } from "./notices";
 import { Chooser, openTemplate } from "./opening";
 import { work } from "./state";
 
@@ -90,7 +90,7 @@ class Walker {
     const focused = this.moves.contains(document.activeElement) || this.form.contains(document.activeElement);
     fill(this.form);
     if (walked.problem) warn(walked.problem);
-    else quiet();
+    else clearWarning();
     const last = turns.at(-1);
     const status = h("p", { class: `status ${now.status}` }, h("strong", { text: now.status }), now.outcome ? `: ${now.outcome}` : "");
     const verdict = last && (moved || last.verdict !== "ok") ? this.verdict(last) : null;

@@ -42,16 +42,16 @@ test("the last draft of a key is kept, and the newest comes first", () => {
 test("what does not fit is told, and no other goes for it", () => {
   const drafts = new Drafts(new Memory(1000));
   assert.equal(drafts.keep(draft("own a", "kept")), null);
-  assert.match(drafts.keep(draft("own b", "x".repeat(2000))) ?? "", /no room/);
+  assert.ok(/no room/.test(drafts.keep(draft("own b", "x".repeat(2000))) ?? ""));
   assert.equal(drafts.find("own a")?.text, "kept");
   const many = new Drafts(new Memory());
   for (let at = 0; at < 40; at += 1) assert.equal(many.keep(draft(`own ${at}`, "x")), null);
-  assert.match(many.keep(draft("own more", "x")) ?? "", /40 unsaved texts/);
+  assert.ok(/40 unsaved texts/.test(many.keep(draft("own more", "x")) ?? ""));
   assert.equal(many.keep(draft("own 7", "changed")), null);
   assert.equal(many.all().length, 40);
   const long = new Drafts(new Memory());
   assert.equal(long.keep(draft("own a", "x".repeat(1_500_000))), null);
-  assert.match(long.keep(draft("own b", "x".repeat(600_000))) ?? "", /too long/);
+  assert.ok(/too long/.test(long.keep(draft("own b", "x".repeat(600_000))) ?? ""));
 });
 
 test("what somebody else has put there is no draft", () => {

@@ -73,6 +73,7 @@ def several_runs(shop: Workshop, request: Runs) -> dict[str, object]:
         for number, result in enumerate(results):
             for line in read_result(result):
                 if isinstance(line, Chunk):
+                    shop.tell({"read": number})  # a million runs take longer to be read than a request may take
                     yield number, line
 
     names = [file.name for file in request.files]
@@ -88,7 +89,10 @@ def several_runs(shop: Workshop, request: Runs) -> dict[str, object]:
                 if _is_asked_for(verdict, by, request):
                     yield number, verdict
 
-    found = Counter(verdict.status for _, verdict in matching())
+    everything = not request.status and request.value is None and not request.search
+    found: Counter[str] = (
+        Counter(tally.statuses) if everything else Counter(verdict.status for _, verdict in matching())
+    )
     machine = contract.machine(contract.protocol_name(request.protocol)) if contract.machines else None
     return {
         "statuses": tally.statuses,
@@ -148,9 +152,7 @@ def _is_asked_for(verdict: Verdict, by: str, request: Runs) -> bool:
     return request.search.lower() in about.lower()
 
 
-def _stretch(
-    matching: Iterator[tuple[int, Verdict]], found: Counter[Status], first: int
-) -> Iterator[dict[str, object]]:
+def _stretch(matching: Iterator[tuple[int, Verdict]], found: Counter[str], first: int) -> Iterator[dict[str, object]]:
     """The runs from `first` on in the order of their statuses, and within one in that of the files."""
     begins = dict(zip(_ORDER, _sums(found), strict=True))
     taken: list[tuple[int, int, Verdict]] = []
@@ -163,7 +165,7 @@ def _stretch(
         yield {**verdict.to_json(), "number": number}
 
 
-def _sums(found: Counter[Status]) -> Iterator[int]:
+def _sums(found: Counter[str]) -> Iterator[int]:
     total = 0
     for name in _ORDER:
         yield total
