@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 
 import pytest
 from playwright.sync_api import expect
@@ -21,33 +22,60 @@ def start(folder, port=0, token="first"):  # noqa: S107 - for tests
     return Served(Studio(Files(paths, DEFAULT_BOUNDS.limits, folder, writable=True)), folder, port, token)
 
 
-@pytest.fixture
-def folder(tmp_path):
+def write(folder):
     for name in ("one", "two"):
-        (tmp_path / f"{name}.accord").write_text(TEXT)
-    return tmp_path
+        (folder / f"{name}.accord").write_text(TEXT)
+
+
+@contextmanager
+def opened(chromium, studio):
+    """A page that builds the first of two files."""
+    context = chromium.new_context(viewport={"width": 1200, "height": 800}, reduced_motion="reduce")
+    context.set_default_timeout(20_000)
+    expect.set_options(timeout=20_000)
+    page = context.new_page()
+    page.goto(f"{studio.address}&build")
+    page.locator("text=The contract is fine").wait_for()
+    yield page
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("contracts")
+    write(folder)
+    studio = start(folder)
+    yield studio
+    studio.close()
 
 
 @pytest.fixture
-def running(folder):
-    """The studio that runs; a test may put another one in its place."""
-    studios = [start(folder)]
+def folder(studio):
+    write(studio.folder)
+    return studio.folder
+
+
+@pytest.fixture
+def page(chromium, studio, folder):
+    with opened(chromium, studio) as page:
+        yield page
+
+
+@pytest.fixture
+def running(tmp_path):
+    """A studio of which a test ends one after the other."""
+    write(tmp_path)
+    studios = [start(tmp_path)]
     yield studios
     for studio in studios:
         studio.close()
 
 
 @pytest.fixture
-def page(chromium, running):
-    """A page that builds the first of two files."""
-    context = chromium.new_context(viewport={"width": 1200, "height": 800}, reduced_motion="reduce")
-    context.set_default_timeout(20_000)
-    expect.set_options(timeout=20_000)
-    opened = context.new_page()
-    opened.goto(f"{running[0].address}&build")
-    opened.locator("text=The contract is fine").wait_for()
-    yield opened
-    context.close()
+def witness(chromium, running):
+    """A page that sees them end."""
+    with opened(chromium, running[0]) as page:
+        yield page
 
 
 def area(page):
@@ -74,6 +102,8 @@ def test_a_text_that_is_not_saved_survives_other_contracts_and_a_reload(page, fo
     page.get_by_role("button", name="new", exact=True).click()
     expect(area(page)).to_have_value("")
     area(page).fill("!new.end")
+    page.reload()
+    expect(area(page)).to_have_value("!new.end")
     contract(page).select_option("template booking")
     expect(area(page)).not_to_have_value("!new.end")
     area(page).fill("!changed.end")
@@ -117,8 +147,8 @@ def test_what_the_browser_cannot_keep_is_told_and_leaving_asks(page):
 # -- a studio that ends ------------------------------------------------------------------------------------------------
 
 
-def test_a_text_stays_when_the_studio_ends_and_goes_on_with_the_next(page, running, folder, axe):
-    port = running[0].port
+def test_a_text_stays_when_the_studio_ends_and_goes_on_with_the_next(witness, running, axe):
+    page, folder, port = witness, running[0].folder, running[0].port
     running.pop().close()
     area(page).fill(TEXT + "// typed while it was away\n")
     expect(page.get_by_role("alert")).to_contain_text("The studio does not answer")
@@ -143,8 +173,8 @@ def test_a_text_stays_when_the_studio_ends_and_goes_on_with_the_next(page, runni
     assert (folder / "a.accord").read_text() == TEXT
 
 
-def test_the_new_address_may_be_opened_in_the_same_tab_or_in_another(page, running, folder):
-    port = running[0].port
+def test_the_new_address_may_be_opened_in_the_same_tab_or_in_another(witness, running):
+    page, folder, port = witness, running[0].folder, running[0].port
     area(page).fill(TEXT + "// mine\n")
     for token, same in (("second", True), ("third", False)):
         running.pop().close()
@@ -214,7 +244,7 @@ def test_a_conflict_offers_three_ways_and_loses_nothing(page, folder, axe):
     expect(area(page)).to_have_value(theirs + "// more\n")
 
 
-def test_a_file_that_cannot_be_read_is_told_and_the_page_is_there(page, running, folder):
+def test_a_file_that_cannot_be_read_is_told_and_the_page_is_there(page, studio, folder):
     (folder / "two.accord").unlink()
     contract(page).select_option("file 1")
     expect(page.get_by_role("alert")).to_contain_text("No such file")
@@ -222,7 +252,7 @@ def test_a_file_that_cannot_be_read_is_told_and_the_page_is_there(page, running,
     expect(contract(page)).to_have_value("file 0")
     (folder / "one.accord").unlink()
     other = page.context.new_page()
-    other.goto(running[0].address)
+    other.goto(studio.address)
     expect(other.get_by_role("alert")).to_contain_text("No such file")
     other.locator(".moves h2").wait_for()
 

@@ -13,7 +13,7 @@ import { Chooser, discard } from "./opening";
 import { Palette } from "./palette";
 import { sequence } from "./sequence";
 import { Saving } from "./saving";
-import { freshKey, isUnsaved, open, retype, shown, work } from "./state";
+import { isUnsaved, openNew, retype, shown, work } from "./state";
 import { Taking } from "./taking";
 
 export async function build(main: HTMLElement, about: About): Promise<() => void> {
@@ -75,7 +75,7 @@ class Builder {
         { class: "row" },
         this.saving.button,
         this.discarding,
-        button("new", () => { open("", { key: freshKey() }); refresh(); }),
+        button("new", () => { openNew(); refresh(); }),
         this.undoing,
         this.redoing,
         rule,

@@ -4,7 +4,7 @@ import { ask, type About, type FileName, type Template } from "./api";
 import { fill, h, labelled, refresh } from "./dom";
 import { openForm } from "./menu";
 import { complain, tell } from "./notices";
-import { drafts, isUnsaved, open, opened, work } from "./state";
+import { drafts, isUnsaved, open, opened, openNew, work } from "./state";
 
 export async function openTemplate(name: string): Promise<void> {
   const template = await ask<Template>("template", { name });
@@ -25,7 +25,7 @@ export async function openDraft(about: About, key: string): Promise<void> {
   const draft = drafts.find(key);
   if (!draft) {
     if (file) await openFile(file.number);
-    else open("", { key, origin: "" });
+    else open("", { key, origin: `draft ${key}` });
     return;
   }
   open(draft.text, { name: draft.name, key, origin: file ? `file ${file.number}` : `draft ${key}`, file: file ?? null, saved: draft.saved });
@@ -112,7 +112,7 @@ export function discard(about: About, anchor: HTMLElement): void {
     drafts.drop(key);
     if (file && text !== undefined) await openFile(file.number);
     else if (about.files[0] && about.files[0].path !== file?.path) await openFile(about.files[0].number);
-    else open("", { origin: "" });
+    else openNew();
     refresh();
     tell("The draft was discarded.");
     return null;

@@ -70,8 +70,14 @@ export function retype(text: string): void {
   keep();
 }
 
-export function freshKey(): string {
+function freshKey(): string {
   return `own ${crypto.randomUUID()}`;
+}
+
+/** An empty text that is in no file. */
+export function openNew(): void {
+  const key = freshKey();
+  open("", { key, origin: `draft ${key}` });
 }
 
 /** Whether the text is one that nothing but this page has. */
