@@ -96,7 +96,7 @@ def judge_file(job: Job, path: str, stream: BinaryIO, watch: Watch = _unwatched)
     seal(stream)
 
 
-def _judge_in_columns(job: Job, path: str, stream: BinaryIO, _: Watch) -> bool:
+def _judge_in_columns(job: Job, path: str, stream: BinaryIO, _: Watch = _unwatched) -> bool:
     """Many runs at a time. False if the file or the contract is not like that, or numpy or pyarrow is not there."""
     if not is_for_columns(job.contract) or not is_parquet(job, path):
         return False
@@ -107,7 +107,7 @@ def _judge_in_columns(job: Job, path: str, stream: BinaryIO, _: Watch) -> bool:
     return judge_columns(job.contract, job.protocol, path, stream)
 
 
-def _judge_by_table(job: Job, path: str, stream: BinaryIO, watch: Watch) -> bool:
+def _judge_by_table(job: Job, path: str, stream: BinaryIO, watch: Watch = _unwatched) -> bool:
     """Run by run, by look-ups. False if the contract is not like that, or runs stand in too many places."""
     if not is_for_table(job.contract):
         return False
@@ -119,7 +119,7 @@ def _judge_by_table(job: Job, path: str, stream: BinaryIO, watch: Watch) -> bool
     return True
 
 
-def _judge_by_steps(job: Job, path: str, stream: BinaryIO, watch: Watch) -> bool:
+def _judge_by_steps(job: Job, path: str, stream: BinaryIO, watch: Watch = _unwatched) -> bool:
     """Run by run, by the steps of the monitor."""
     _judge_all(StepJudge(job.contract, job.protocol), _runs(job, path), stream, watch)
     return True
