@@ -29,14 +29,15 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 class Served:
     """An address, and the folder whose contracts the studio was opened on."""
 
-    def __init__(self, studio: Studio, folder: Path) -> None:
+    def __init__(self, studio: Studio, folder: Path, port: int = 0, token: str = TOKEN) -> None:
         self.studio = studio
         self.folder = folder
-        self.listener = listen(0)
-        port = self.listener.getsockname()[1]
+        self.listener = listen(port)
+        self.port = port = self.listener.getsockname()[1]
         self.base = f"http://127.0.0.1:{port}"
+        self.address = f"{self.base}/#token={token}"
         self.workers = Workers(DEFAULT_BOUNDS)
-        self.server = server_of(studio, DEFAULT_BOUNDS, self.workers, TOKEN, port)
+        self.server = server_of(studio, DEFAULT_BOUNDS, self.workers, token, port)
         self.thread = threading.Thread(target=self.server.run, args=([self.listener],))
         self.thread.start()
 

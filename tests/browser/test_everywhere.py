@@ -94,6 +94,6 @@ def test_reviews_by_keyboard(page, served):
     tab_to(page, "button.deny")
     label = page.evaluate("() => document.activeElement.closest('article').querySelector('h3').textContent")
     page.keyboard.press("Enter")
-    expect(page.locator("#said")).to_contain_text("was denied by ana")
+    expect(page.locator("#told")).to_contain_text("was denied by ana")
     session = label.split(" in ")[-1]
     expect(page.locator("article.review", has_text=session)).to_have_count(0)

@@ -168,7 +168,7 @@ def test_a_page_of_another_site_gets_nothing(chromium, hostile, elsewhere, host)
     path = hostile.studio.files.paths[1]
     before = path.read_text()
     script = next(address for address in _page() if address.endswith(".js"))
-    values = {"base": hostile.base, "token": TOKEN, "before": before, "script": script}
+    values = {"base": hostile.base, "token": TOKEN, "before": before, "path": str(path), "script": script}
     pages["/"] = EVIL.replace("VALUES", json.dumps(values))
     context = chromium.new_context()
     context.route("http://rebound.example/**", lambda route: route.fulfill(body=pages["/"], content_type="text/html"))

@@ -7,12 +7,11 @@ import shutil
 import tempfile
 import weakref
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import anyio
 
-from accord.studio.answering import reply
+from accord.studio.answering import encode, reply
 from accord.studio.answers import ANSWERS
 from accord.studio.app import create_app
 from accord.studio.bounds import DEFAULT_BOUNDS, Bounds
@@ -56,7 +55,12 @@ class Asker:
         self.studio = Studio(Files(tuple(paths), bounds.limits, writable=writable), store, ledgers)
         self.uploads = Path(tempfile.mkdtemp(prefix="accord-asker-"))
         weakref.finalize(self, shutil.rmtree, self.uploads, ignore_errors=True)
-        self.work = work or partial(reply, ANSWERS, Workshop(bounds, self.uploads))
+        self.workshop = Workshop(bounds, self.uploads)
+        self.work = work or self._here
+
+    def _here(self, name, body, tell):
+        self.workshop.tell = lambda progress: tell(encode(progress))
+        return reply(ANSWERS, self.workshop, name, body)
 
     def request(self, method: str, path: str, body: bytes = b"", headers=GOOD) -> Answer:
         sent: list[dict] = []
@@ -68,8 +72,12 @@ class Asker:
             "headers": [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in raw],
         }  # fmt: skip
 
+        bodies = [body]
+
         async def receive():
-            return {"type": "http.request", "body": body, "more_body": False}
+            if not bodies:
+                await anyio.sleep_forever()  # nobody goes away
+            return {"type": "http.request", "body": bodies.pop(), "more_body": False}
 
         async def send(message):
             sent.append(message)
@@ -86,6 +94,12 @@ class Asker:
 
     def post(self, name: str, /, **request) -> Answer:
         return self.request("POST", f"/api/{name}", json.dumps(request).encode())
+
+    def told(self, name: str, /, **request):
+        """What an answer that takes a while tells on its way, and the answer."""
+        *lines, last = map(json.loads, self.post(name, **request).body.splitlines())
+        assert last["status"] == 200, last
+        return [line["progress"] for line in lines], last["answer"]
 
     def upload(self, content: bytes) -> Answer:
         return self.request("POST", "/api/upload", content, {**GOOD, "content-type": "application/octet-stream"})

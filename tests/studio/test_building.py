@@ -119,17 +119,18 @@ def test_files_are_read_and_saved_only_if_allowed(tmp_path):
     path = tmp_path / "a.accord"
     path.write_text("!a.end\n")
     reader = Asker(paths=[path])
-    assert reader.ask("about")["files"] == [{"number": 0, "name": str(path)}]
+    assert reader.ask("about")["files"] == [{"number": 0, "name": str(path), "path": str(path)}]
     assert reader.ask("file", number=0)["text"] == "!a.end\n"
-    refused = reader.post("save", number=0, text="!b.end\n", before="!a.end\n")
+    edited = {"number": 0, "path": str(path), "text": "!b.end\n"}
+    refused = reader.post("save", **edited, before="!a.end\n")
     assert (refused.status, path.read_text()) == (400, "!a.end\n")
     assert "--write" in refused.json["error"]
     for number in (-1, 1, 10**30):
         assert reader.post("file", number=number).status == 400
     writer = Asker(paths=[path], writable=True)
-    stale = writer.post("save", number=0, text="!b.end\n", before="!old.end\n")
-    assert (stale.status, path.read_text()) == (400, "!a.end\n")
-    assert writer.ask("save", number=0, text="!b.end\n", before="!a.end\n") == {"saved": str(path)}
+    stale = writer.post("save", **edited, before="!old.end\n")
+    assert (stale.status, path.read_text()) == (409, "!a.end\n")
+    assert writer.ask("save", **edited, before="!a.end\n") == {"name": str(path), "text": "!b.end\n"}
     assert path.read_text() == "!b.end\n"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -65,6 +66,29 @@ def test_the_browser_is_started_without_the_token(tmp_path, monkeypatch):
     assert "secret" not in what and "url=http://127.0.0.1:1/#token=secret" in text
     assert (mode, folder) == (0o600, 0o700)
     assert not Path(what).exists()
+
+
+def test_what_lies_in_the_folder_does_not_stop_it(tmp_path, monkeypatch):
+    from click.testing import CliRunner
+
+    from accord.cli.app import app
+
+    (tmp_path / "fine.accord").write_text("!a.end\n")
+    for suffix in ("accord", "ledger"):
+        (tmp_path / f"gone.{suffix}").symlink_to(tmp_path / "nowhere")
+        os.mkfifo(tmp_path / f"pipe.{suffix}")
+        (tmp_path / f"folder.{suffix}").mkdir()
+    served = []
+    monkeypatch.setattr("accord.studio.serving.serve", lambda studio, *_: served.append(studio))
+    result = CliRunner().invoke(app, ["studio", str(tmp_path), "--no-browser"])
+    assert result.exit_code == 0, result.output
+    assert [path.name for path in served[0].files.paths] == ["fine.accord", "gone.accord"]
+    (ledger,) = served[0].ledgers.listed()
+    assert (Path(ledger["name"]).name, ledger["ok"], ledger["finding"]) == (
+        "gone.ledger",
+        False,
+        "it is no ordinary file",
+    )
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,12 @@ import pytest
 from starlette.requests import ClientDisconnect
 
 from accord.audit import audit
+from accord.studio import runs as judging
 from accord.studio.bounds import DEFAULT_BOUNDS
+from accord.studio.requests import Recorded, Runs
+from accord.studio.runs import several_runs
 from accord.studio.uploads import receive
+from accord.studio.workshop import Workshop
 from tests.studio.asking import Asker
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "recorded_payments"
@@ -42,8 +46,9 @@ def test_the_verdicts_are_those_of_an_audit(asker):
     with audit(CONTRACT, [str(RUNS)], jobs=1) as audited:
         expected = [verdict.to_json() for verdict in audited.verdicts()]
         traffic = audited.tally.traffic
-    assert [{**run, "file": ""} for run in told["runs"]] == [{**run, "file": ""} for run in expected]
-    assert {run["file"] for run in told["runs"]} == {"runs.jsonl"}
+    order = ["violating", "incomplete", "unrecognised", "conforming"]
+    expected.sort(key=lambda run: order.index(run["status"]))  # what somebody looks for comes first
+    assert told["runs"] == [{**run, "file": "runs.jsonl", "number": 0} for run in expected]
     assert sum(edge["times"] for edge in told["traffic"]) == sum(traffic.values())
     assert {run["status"] for run in told["runs"]} >= {"conforming", "violating"}
 
@@ -51,7 +56,7 @@ def test_the_verdicts_are_those_of_an_audit(asker):
 def test_compressed_and_several_files(asker):
     files = [file_of(gzip.compress(RUNS.read_bytes()), "runs.jsonl.gz"), file_of(b"no runs at all {", "x.txt")]
     told = asker.ask("runs", text=CONTRACT.read_text(), files=files)
-    assert len(told["runs"]) == 8
+    assert told["found"] == len(told["runs"]) == 8
     assert (told["unreadable"], told["broken"][0]["file"]) == (1, "x.txt")
 
 
@@ -69,6 +74,67 @@ def test_one_run_message_by_message(asker):
             assert refused == []
         assert told["metadata"] == run["metadata"]
     assert asker.post("run", text=text, file=file, key="nobody").status == 400
+
+
+CALL = '{"role": "assistant", "content": "", "tool_calls": [{"id": "1", "type": "function", "function": %s}]}'
+GOOD, BAD = (
+    f'{{"model": "{model}", "messages": [{CALL % json.dumps({"name": name, "arguments": "{}"})}]}}\n'.encode()
+    for model, name in (("m1", "a"), ("m2", "b"))
+)
+ONE_CALL = "protocol P = !a.end"
+
+
+def test_every_figure_speaks_of_all_runs_however_many_are_listed(asker):
+    """The last thousand of seven thousand violate."""
+    question = {"text": ONE_CALL, "files": [file_of(GOOD * 6_000 + BAD * 1_000)]}
+    told = asker.ask("runs", **question)
+    assert told["statuses"] == {"conforming": 6_000, "violating": 1_000, "incomplete": 0, "unrecognised": 0}
+    assert {row["value"]: sum(row["statuses"].values()) for row in told["groups"]} == {"m1": 6_000, "m2": 1_000}
+    assert told["found"] == 7_000 and len(told["runs"]) < 1_000
+    assert {run["status"] for run in told["runs"]} == {"violating"}
+    assert asker.ask("runs", **question, value="m1")["found"] == 6_000
+    assert asker.ask("runs", **question, status="violating", value="m1")["found"] == 0
+    lines = [*range(6_001, 7_001), *range(1, 6_001)]  # those that violate come first
+    for first in (0, 900, 6_900, 7_000):
+        stretch = asker.ask("runs", **question, first=first)["runs"]
+        assert [run["line"] for run in stretch] == lines[first : first + 200]
+
+
+def test_judging_tells_how_far_it_is_and_judges_once(asker, monkeypatch):
+    monkeypatch.setattr(judging, "_BETWEEN", 0)
+    question = {"text": ONE_CALL, "file": file_of(GOOD * 20 + b"{\n")}
+    progress, answer = asker.told("judge", **question)
+    assert [word["judged"] for word in progress] == list(range(21))
+    assert answer == {"runs": 20, "unreadable": 1}
+    assert asker.told("judge", **question) == ([], answer)
+
+
+def test_reading_what_was_kept_tells_that_it_gets_on(asker):
+    """A million runs take longer to be read than a request may take without a word."""
+    request = Runs(ONE_CALL, [Recorded(**file_of(GOOD * 5_001))])
+    words = []
+    shop = Workshop(DEFAULT_BOUNDS, asker.uploads, words.append)
+    several_runs(shop, request)
+    words.clear()
+    several_runs(shop, request)
+    assert len(words) >= 4  # two chunks, twice
+
+
+def test_several_files_are_told_apart_even_if_they_have_one_name(asker):
+    files = [file_of(GOOD, "r.jsonl"), file_of(BAD, "r.jsonl")]
+    told = asker.ask("runs", text=ONE_CALL, files=files)
+    assert [(run["file"], run["number"]) for run in told["runs"]] == [("r.jsonl", 1), ("r.jsonl", 0)]
+    assert told["keys"] == ["model", "file"]
+    files[1]["name"] = "other.jsonl"
+    told = asker.ask("runs", text=ONE_CALL, files=files, by="file", value="other.jsonl")
+    assert [row["value"] for row in told["groups"]] == ["other.jsonl", "r.jsonl"]
+    assert [run["number"] for run in told["runs"]] == [1]
+
+
+def test_what_stands_in_too_many_places_for_a_table_is_judged_all_the_same(asker, monkeypatch):
+    monkeypatch.setattr("accord.audit.steps._MOST_ROWS", 1)
+    told = asker.ask("runs", text="protocol P = !a.!b.end", files=[file_of(GOOD * 3)])
+    assert (told["statuses"]["incomplete"], told["unreadable"]) == (3, 0)
 
 
 def test_hostile_messages_are_inert(asker):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import socket
 import threading
@@ -25,8 +26,16 @@ class Here:
 
     uploads = Path("/nonexistent")  # nothing is sent
 
-    @staticmethod
-    def answer(name, body):
+    given_up = threading.Event()
+
+    @classmethod
+    def answer(cls, name, body, tell):
+        if name == "judge":
+            try:
+                for number in itertools.count():
+                    tell(b"%d" % number)
+            finally:
+                cls.given_up.set()
         return 200, json.dumps([name, len(body)]).encode()
 
 
@@ -152,6 +161,16 @@ def test_it_becomes_no_other_protocol(port):
 def test_a_body_that_does_not_come_is_not_waited_for(port):
     answer = spoken(port, request(port, "Content-Length: 100", body=b"{"))
     assert status(answer) == 408 and b"within 0.3 seconds" in answer
+
+
+def test_work_that_whoever_went_away_has_asked_for_is_given_up(port):
+    Here.given_up.clear()
+    with closing(socket.create_connection(("127.0.0.1", port), 20)) as connection:
+        connection.sendall(request(port, target="/api/judge"))
+        with connection.makefile("rb") as answer:
+            assert b'{"progress":0}\n' in iter(answer.readline, b"")
+    assert Here.given_up.wait(20)
+    assert status(spoken(port, request(port))) == 200
 
 
 def test_whoever_goes_away_is_not_complained_about(port, capfd):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -10,7 +11,9 @@ import threading
 
 import pytest
 
+from accord.studio import worker
 from accord.studio.bounds import Bounds
+from accord.studio.requests import Nothing
 from accord.studio.workers import Workers
 from tests.studio.asking import Asker
 
@@ -28,8 +31,8 @@ def workers():
         yield begun
 
 
-def ask(workers, name, request):
-    status, body = workers.answer(name, json.dumps(request).encode())
+def ask(workers, name, request, tell=lambda _: None):
+    status, body = workers.answer(name, json.dumps(request).encode(), tell)
     return status, json.loads(body)
 
 
@@ -55,20 +58,54 @@ def test_what_needs_too_much_memory_is_ended_and_the_next_is_answered():
         assert ask(workers, "contract", FINE)[0] == 200
 
 
+def test_what_gets_on_is_not_given_up(monkeypatch, tmp_path):
+    """Each word about how far it is gives it as long again."""
+    timers = []
+    monkeypatch.setattr(worker.signal, "setitimer", lambda _, seconds: timers.append(seconds))
+
+    def three_words(shop, _):
+        for number in range(3):
+            shop.tell({"judged": number})
+        return "done"
+
+    monkeypatch.setattr(worker, "ANSWERS", {"judge": (Nothing, three_words)})
+    asked, told = io.BytesIO(), io.BytesIO()
+    worker.write_frame(asked, 5, b"judge{}")
+    asked.seek(0)
+    worker._work(asked, told, Bounds(seconds=7.0), tmp_path)
+    told.seek(0)
+    frames = [worker.read_frame(told) for _ in range(4)]
+    assert frames == [*((worker.PROGRESS, b'{"judged":%d}' % n) for n in range(3)), (200, b'"done"')]
+    assert timers == [7.0] * 4 + [0]
+
+
+def test_what_nobody_waits_for_any_more_is_ended(workers, tmp_path):
+    def gone(_):
+        raise ConnectionError
+
+    line = b'{"messages": [{"role": "user", "content": "x"}]}\n'
+    (workers.uploads / ("0" * 64)).write_bytes(line * 200_000)
+    request = {"text": "!a.end", "file": {"name": "x", "file": "0" * 64}}
+    with pytest.raises(ConnectionError):
+        ask(workers, "judge", request, gone)
+    assert not workers._busy and not workers._idle
+    assert ask(workers, "contract", FINE)[0] == 200
+
+
 def test_a_worker_that_somebody_has_killed_is_replaced(workers):
     assert ask(workers, "contract", FINE)[0] == 200
-    worker = workers._idle[0]
-    worker._process.kill()
-    worker._process.wait()
+    first = workers._idle[0]
+    first._process.kill()
+    first._process.wait()
     assert ask(workers, "contract", FINE)[0] == 200
-    assert pids(workers) != [worker._process.pid]
+    assert pids(workers) != [first._process.pid]
 
 
 def test_a_worker_that_breaks_down_is_told_and_replaced(workers, monkeypatch):
     """As if something written in C had crashed."""
     assert ask(workers, "contract", FINE)[0] == 200
-    (worker,) = workers._idle
-    monkeypatch.setattr(worker, "_tell", lambda *_: os.kill(worker._process.pid, signal.SIGSEGV))
+    (first,) = workers._idle
+    monkeypatch.setattr(first, "_tell", lambda *_: os.kill(first._process.pid, signal.SIGSEGV))
     status, told = ask(workers, "contract", FINE)
     assert status == 500 and "ended with status -11" in told["error"]
     assert ask(workers, "contract", FINE)[0] == 200

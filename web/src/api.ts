@@ -185,11 +185,15 @@ export interface Talked {
   };
 }
 
+export type Status = "conforming" | "violating" | "incomplete" | "unrecognised";
+
 export interface Run {
   run: string;
   file: string;
+  /** Which of the opened files it is in. */
+  number: number;
   line: number | null;
-  status: "conforming" | "violating" | "incomplete" | "unrecognised";
+  status: Status;
   violation: { clause: string; arrived: string; sentence: string } | null;
   events: number;
   refused: number;
@@ -203,6 +207,17 @@ export interface Edge {
   times: number;
 }
 
+/** What is asked about runs: counts by a key, and from some place on those that fit a filter. */
+export interface Inquiry {
+  by: string;
+  status: Status | "";
+  /** What they have under that key; nothing for any. */
+  value: string | null;
+  search: string;
+  first: number;
+}
+
+/** Every figure is one of all runs; listed are those from `first` on. */
 export interface Judged {
   /** What is not in the result of an audit, told in sentences; nothing if the runs were judged here. */
   lacks: string[];
@@ -210,8 +225,14 @@ export interface Judged {
   never: { from: number; word: string; to: number }[];
   /** Messages of some runs, by file and run. */
   excerpts: Map<string, OneRun["messages"]>;
+  statuses: Record<Status, number>;
+  keys: string[];
+  by: string;
+  groups: { value: string; statuses: Record<Status, number> }[];
+  /** How many runs fit the filter. */
+  found: number;
+  first: number;
   runs: Run[];
-  more: number;
   broken: { file: string; line: number | null; reason: string }[];
   unreadable: number;
   unmatched: Record<string, number>;
@@ -302,10 +323,17 @@ export interface Tool {
   fields: string[];
 }
 
+/** A file that the studio was opened on; a studio that was started anew may give it another number. */
+export interface FileName {
+  number: number;
+  name: string;
+  path: string;
+}
+
 export interface About {
   version: string;
   templates: { name: string; title: string; summary: string }[];
-  files: { number: number; name: string }[];
+  files: FileName[];
   writable: boolean;
   store: boolean;
   /** How many ledgers were found in files. */
@@ -325,10 +353,32 @@ export class Refusal extends Error {
   }
 }
 
+/** The file holds something else than was edited: `theirs`, or nothing if it is not there any more. */
+export class Conflict extends Refusal {
+  constructor(
+    message: string,
+    readonly theirs: string | null,
+  ) {
+    super(message);
+  }
+}
+
+/** Nobody answers, or somebody who does not know this page: whatever was asked is to be asked again later. */
+export class Lost extends Refusal {
+  constructor(
+    message: string,
+    readonly why: "silent" | "locked",
+  ) {
+    super(message);
+  }
+}
+
 const KEY = "accord-studio-token";
 
 /** The token of this page's address, until the studio has taken it. */
 let given: string | null = null;
+/** The token that the studio has taken last. */
+let taken: string | null = null;
 
 /** The token stands behind `#` in the address that the studio printed. */
 export function takeToken(parameters: URLSearchParams): void {
@@ -336,7 +386,11 @@ export function takeToken(parameters: URLSearchParams): void {
 }
 
 /** Once the studio has taken a token it is kept for links that are opened later. Before, it may be anybody's: each page can open this one. */
-function settle(response: Response): boolean {
+function settle(response: Response, used: string): boolean {
+  if (response.ok && used !== taken) {
+    if (taken !== null) document.dispatchEvent(new Event("renewed")); // the studio is not the one it was
+    taken = used;
+  }
   if (given === null || (!response.ok && response.status !== 401)) return true;
   const kept = localStorage.getItem(KEY);
   if (response.ok) localStorage.setItem(KEY, given);
@@ -345,30 +399,85 @@ function settle(response: Response): boolean {
   return !again;
 }
 
-async function send(name: string, kind: string, body: BodyInit): Promise<unknown> {
+function lose(why: Lost["why"], message: string): Lost {
+  const lost = new Lost(message, why);
+  document.dispatchEvent(new CustomEvent("lost", { detail: lost }));
+  return lost;
+}
+
+async function send(name: string, kind: string, body: BodyInit, signal?: AbortSignal): Promise<Response> {
+  const used = given ?? localStorage.getItem(KEY) ?? "";
   let response: Response;
   try {
     response = await fetch(`/api/${name}`, {
       method: "POST",
-      headers: { "Content-Type": kind, Authorization: `Bearer ${given ?? localStorage.getItem(KEY) ?? ""}` },
+      headers: { "Content-Type": kind, Authorization: `Bearer ${used}` },
       body,
       credentials: "omit",
       cache: "no-store",
+      signal: signal ?? null,
     });
-  } catch {
-    throw new Refusal("the studio does not answer; was it ended? `accord studio` starts it again");
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw lose("silent", "the studio does not answer");
   }
-  if (!settle(response)) return send(name, kind, body);
-  const answer = (await response.json()) as { error?: string; text?: string };
-  if (!response.ok) throw new Refusal(answer.error ?? "the studio refused the request", answer.text);
+  if (!settle(response, used)) return send(name, kind, body, signal);
+  if (response.status === 401) throw lose("locked", "open the address that the studio printed when it was started");
+  return response;
+}
+
+interface Answer {
+  error?: string;
+  text?: string;
+  theirs?: string | null;
+}
+
+function received(status: number, answer: Answer): unknown {
+  if (status === 409) throw new Conflict(answer.error ?? "", answer.theirs ?? null);
+  if (status !== 200) throw new Refusal(answer.error ?? "the studio refused the request", answer.text);
   return answer;
 }
 
+async function readAll(response: Response): Promise<unknown> {
+  let answer: Answer;
+  try {
+    answer = (await response.json()) as Answer;
+  } catch {
+    throw lose("silent", "the studio does not answer"); // it was ended in the middle of it
+  }
+  return received(response.status, answer);
+}
+
 export async function ask<T>(name: string, request: object = {}): Promise<T> {
-  return (await send(name, "application/json", JSON.stringify(request))) as T;
+  return (await readAll(await send(name, "application/json", JSON.stringify(request)))) as T;
+}
+
+/** Ask for what takes a while; `progress` is told how far it is, line by line, and whoever aborts the signal ends it. */
+export async function follow<T, P>(name: string, request: object, progress: (word: P) => void, signal: AbortSignal): Promise<T> {
+  const response = await send(name, "application/json", JSON.stringify(request), signal);
+  if (!response.ok || !response.body) return (await readAll(response)) as T;
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { done, value } = await reader.read().catch((error: unknown) => {
+      if (signal.aborted) throw error;
+      return { done: true, value: undefined };
+    });
+    if (done) throw lose("silent", "the studio does not answer");
+    const lines = (rest + value).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) {
+      const told = JSON.parse(line) as { progress?: P; status?: number; answer?: Answer };
+      if (told.status !== undefined) return received(told.status, told.answer ?? {}) as T;
+      if (told.progress !== undefined) progress(told.progress);
+    }
+  }
 }
 
 /** Send a file, as it is read; the studio names it by its content. */
 export async function upload(file: Blob): Promise<string> {
-  return ((await send("upload", "application/octet-stream", file)) as { file: string }).file;
+  await file.slice(0, 1).arrayBuffer().catch(() => {
+    throw new Refusal("the file was changed or is gone since it was opened; open it again");
+  });
+  return ((await readAll(await send("upload", "application/octet-stream", file))) as { file: string }).file;
 }

@@ -8,28 +8,34 @@ import { Editor } from "./editor";
 import { Picture } from "./graph";
 import { History, type Version } from "./history";
 import { dismiss, regain, type Problem } from "./menu";
+import { clearTold, complain, quiet, warn } from "./notices";
+import { Chooser, discard } from "./opening";
 import { Palette } from "./palette";
 import { sequence } from "./sequence";
-import { open, retype, work } from "./state";
-import { chooser } from "./step";
+import { Saving } from "./saving";
+import { isUnsaved, openNew, retype, shown, work } from "./state";
 import { Taking } from "./taking";
 
-export async function build(main: HTMLElement, about: About): Promise<void> {
-  await new Builder(main, about).begin();
+export async function build(main: HTMLElement, about: About): Promise<() => void> {
+  const builder = new Builder(main, about);
+  await builder.begin();
+  return () => builder.again();
 }
 
 class Builder {
   private readonly editor: Editor;
-  private readonly history = new History(work.text);
+  private readonly history = new History(work.file && work.saved !== null ? shown(work.saved) : work.text);
   private readonly findings = h("section", { class: "card findings" });
   private readonly pictures = h("div");
   private readonly picture = new Picture();
-  private readonly trouble = h("div");
   private readonly words = h("datalist", { id: freshId("words") });
   private readonly undoing = button("undo", () => this.back(), { attributes: { title: "Ctrl+Z" } });
   private readonly redoing = button("redo", () => this.forth(), { attributes: { title: "Ctrl+Shift+Z" } });
   private readonly changing: Changing;
   private readonly taking: Taking;
+  private readonly chooser: Chooser;
+  private readonly saving: Saving;
+  private readonly discarding: HTMLButtonElement = button("discard the draft…", () => discard(this.about, this.discarding));
   private described: Described | null = null;
   private everything = false;
   private timer = 0;
@@ -44,7 +50,10 @@ class Builder {
       () => work.palette.map((tool) => tool.name),
       (text, caret) => this.typed(text, caret),
     );
-    this.taking = new Taking(about, () => (this.picture.element.isConnected ? this.picture : null), (problem) => this.refuse(problem));
+    this.history.changed(work.text, work.text.length); // what was opened may be a draft, and the file can be gone back to
+    this.taking = new Taking(about, () => (this.picture.element.isConnected ? this.picture : null));
+    this.chooser = new Chooser(about);
+    this.saving = new Saving(about, (text) => { this.replace(text); void this.look(); }, () => this.marked());
     this.changing = new Changing({
       described: () => this.described,
       change: (request, said) => this.change(request, said),
@@ -60,11 +69,13 @@ class Builder {
       "section",
       { class: "card bar" },
       h("h2", { class: "hidden", text: "Contract" }),
-      chooser(this.about),
+      this.chooser.element,
       h(
         "div",
         { class: "row" },
-        button("new", () => { open("", { name: "contract" }); refresh(); }),
+        this.saving.button,
+        this.discarding,
+        button("new", () => { openNew(); refresh(); }),
         this.undoing,
         this.redoing,
         rule,
@@ -78,12 +89,20 @@ class Builder {
     fill(
       this.main,
       head,
-      h("div", { class: "columns" }, h("div", { class: "left" }, text, this.findings), h("div", { class: "middle" }, this.trouble, picture), h("div", { class: "right" }, palette.element, this.taking.element)),
+      this.saving.element,
+      h("div", { class: "columns" }, h("div", { class: "left" }, text, this.findings), h("div", { class: "middle" }, picture), h("div", { class: "right" }, palette.element, this.taking.element)),
       this.words,
     );
     this.main.addEventListener("keydown", (event) => this.key(event));
     addEventListener("hashchange", dismiss, { once: true });
+    this.marked();
     await this.look();
+  }
+
+  /** The studio answers again: it may be another one, with other files. */
+  again(): void {
+    this.marked();
+    void this.look();
   }
 
   // -- what was before -------------------------------------------------------------------------------------------------
@@ -109,19 +128,17 @@ class Builder {
   private restore(version: Version | null, said: string): void {
     if (!version) return;
     retype(version.text);
-    this.own();
+    this.marked();
     this.editor.set(version.text, version.caret);
     say(`the change was ${said}`);
     void this.look();
   }
 
-  /** What is built is not what was opened any more. */
-  private own(): void {
-    work.origin = "";
-    const control = this.main.querySelector<HTMLSelectElement>(".bar select");
-    if (!control || control.value === "") return;
-    control.prepend(h("option", { text: `${work.name}, changed`, attributes: { value: "" } }));
-    control.value = "";
+  /** Show whether the text is saved. */
+  private marked(): void {
+    this.chooser.update();
+    this.saving.update();
+    this.discarding.hidden = !isUnsaved();
   }
 
   // -- the text --------------------------------------------------------------------------------------------------------
@@ -129,7 +146,8 @@ class Builder {
   private typed(text: string, caret: number): void {
     retype(text);
     this.history.typed(text, caret);
-    this.own();
+    clearTold();
+    this.marked();
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => void this.look(), 120);
   }
@@ -152,8 +170,8 @@ class Builder {
     retype(text);
     this.editor.set(text);
     this.history.changed(text, this.editor.area.selectionStart);
-    this.own();
-    this.refuse(null);
+    this.marked();
+    quiet();
   }
 
   private async format(): Promise<void> {
@@ -161,8 +179,7 @@ class Builder {
       this.replace((await ask<{ text: string }>("format", { text: work.text })).text);
       await this.look();
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      this.refuse(error);
+      complain(error);
     }
   }
 
@@ -176,7 +193,8 @@ class Builder {
   }
 
   private refuse(problem: Problem | null): void {
-    fill(this.trouble, problem ? h("section", { class: "card complaint", attributes: { role: "alert" } }, h("p", { text: problem.message }), problem.text ? h("pre", { text: problem.text, attributes: { tabindex: "0" } }) : null) : null);
+    if (problem) warn(problem.message, problem.text);
+    else quiet();
   }
 
   // -- what it means ---------------------------------------------------------------------------------------------------

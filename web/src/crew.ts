@@ -1,10 +1,11 @@
 // A conversation between roles, walked through: the messages as a sequence diagram, each role's machine beside the others.
 
-import { ask, Refusal, type Move, type Protocol, type Talked } from "./api";
+import { ask, type Move, type Protocol, type Talked } from "./api";
 import { asking, VERDICTS } from "./asking";
 import { button, fill, h, labelled, say, select } from "./dom";
 import { Picture } from "./graph";
 import { inline, markdown } from "./markdown";
+import { clearWarning, complain, warn } from "./notices";
 import { sequence } from "./sequence";
 import { work } from "./state";
 
@@ -72,20 +73,16 @@ export class Conversation {
       work.messages = talked.messages;
       this.show(talked, moved);
     } catch (error) {
-      this.trouble(error);
+      complain(error);
     }
-  }
-
-  private trouble(error: unknown): void {
-    if (!(error instanceof Refusal)) throw error;
-    fill(this.form, h("section", { class: "card complaint", attributes: { role: "alert" } }, h("p", { text: error.message })));
   }
 
   private show(talked: Talked, moved: boolean): void {
     const { now, turns } = talked;
     const focused = this.moves.contains(document.activeElement) || this.form.contains(document.activeElement);
     fill(this.form);
-    if (talked.problem) this.trouble(new Refusal(talked.problem));
+    if (talked.problem) warn(talked.problem);
+    else clearWarning();
     const last = turns.at(-1);
     const blamed = last && last.verdict === "violation" ? last.blamed : [];
     fill(
@@ -194,7 +191,7 @@ export class Conversation {
       say(`${work.messages.length} messages are replayed`);
       await this.talk();
     } catch (error) {
-      this.trouble(error);
+      complain(error);
     }
   }
 }

@@ -89,23 +89,6 @@ export function select(options: [value: string, text: string][], chosen: string,
   return control;
 }
 
-export async function copy(text: string, what: string): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(text);
-    say(`${what} is on the clipboard`);
-  } catch {
-    say(`${what} could not be copied; select it by hand`);
-  }
-}
-
-export function download(name: string, content: Blob | string, kind = "text/plain"): void {
-  const blob = typeof content === "string" ? new Blob([content], { type: kind }) : content;
-  const address = URL.createObjectURL(blob);
-  const link = h("a", { attributes: { href: address, download: name } });
-  link.click();
-  URL.revokeObjectURL(address);
-}
-
 /** Have the page that is shown made anew: another contract is open. */
 export function refresh(): void {
   document.dispatchEvent(new Event("refresh"));

@@ -1,5 +1,7 @@
 // A small menu or form at a place of the page. One is open at a time; it closes by Escape, by a click elsewhere, and
-// when what it was opened for is done. The focus goes back to where it was.
+// when what it was opened for is done. The focus goes back to where it was. When the place moves, because the page is
+// scrolled or gets another size, a menu closes and a form follows: what was typed into it is not lost, least of all when
+// a phone makes room for its keyboard.
 
 import { fill, h, say, type Child } from "./dom";
 
@@ -34,18 +36,24 @@ function settle(box: HTMLElement, anchor: Element): void {
   box.style.top = `${Math.max(8, Math.min(top, innerHeight - height - 8))}px`;
 }
 
-function raise(box: HTMLElement, anchor: Anchor): void {
+function raise(box: HTMLElement, anchor: Anchor, moved: () => void): void {
   close?.(false);
   document.body.append(box);
   settle(box, anchor);
-  const follow = () => settle(box, anchor);
-  addEventListener("resize", follow);
+  const { x, y } = anchor.getBoundingClientRect();
+  const scrolled = () => {
+    const now = anchor.getBoundingClientRect();
+    if (Math.abs(now.x - x) > 1 || Math.abs(now.y - y) > 1) moved(); // something else may be scrolled, or itself
+  };
+  addEventListener("resize", moved);
+  document.addEventListener("scroll", scrolled, true);
   const outside = (event: Event) => {
     if (!box.contains(event.target as Node)) close?.(false);
   };
   const leave = (back: boolean) => {
     document.removeEventListener("pointerdown", outside, true);
-    removeEventListener("resize", follow);
+    removeEventListener("resize", moved);
+    document.removeEventListener("scroll", scrolled, true);
     box.remove();
     close = null;
     if (back && anchor.isConnected) anchor.focus();
@@ -94,7 +102,7 @@ export function openMenu(title: string, items: Item[], anchor: Anchor): void {
     },
     ...entries,
   );
-  raise(h("div", { class: "popup menu" }, h("p", { class: "popup-title", text: title, attributes: { "aria-hidden": "true" } }), list), anchor);
+  raise(h("div", { class: "popup menu" }, h("p", { class: "popup-title", text: title, attributes: { "aria-hidden": "true" } }), list), anchor, dismiss);
   move(0);
 }
 
@@ -139,6 +147,6 @@ export function openForm(title: string, button: string, fields: Child[], done: (
     trouble,
     h("div", { class: "row" }, h("button", { class: "primary", text: button, attributes: { type: "submit" } }), h("button", { text: "call it off", attributes: { type: "button" }, onclick: () => close?.(true) })),
   );
-  raise(form, anchor);
+  raise(form, anchor, () => settle(form, anchor));
   form.querySelector<HTMLElement>("input:not([type=checkbox]), select, button")?.focus();
 }

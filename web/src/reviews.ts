@@ -1,8 +1,9 @@
 // Reviews: what people are asked, decided with a reason; sessions and their ledgers.
 
-import { ask, Refusal, type About, type Desk, type LedgerFile, type OpenedLedger, type Review, type SessionInfo, type StoredSession } from "./api";
+import { ask, type About, type Desk, type LedgerFile, type OpenedLedger, type Review, type SessionInfo, type StoredSession } from "./api";
 import { button, fill, h, labelled, say } from "./dom";
 import { listing } from "./markdown";
+import { complain, tell, warn } from "./notices";
 import { VERDICTS } from "./asking";
 
 export async function reviews(main: HTMLElement, about: About): Promise<void> {
@@ -28,7 +29,6 @@ class Office {
   private readonly list = h("section", { class: "card" });
   private readonly files = h("section", { class: "card" });
   private readonly one = h("section", { class: "card" });
-  private readonly trouble = h("div");
   private desk: Desk | null = null;
 
   constructor(
@@ -38,22 +38,17 @@ class Office {
 
   async begin(): Promise<void> {
     const { store, ledgers } = this.about;
-    fill(this.main, this.trouble, h("div", { class: "columns" }, h("div", { class: "left" }, store ? this.open : null, store ? this.past : null, ledgers ? this.files : null), h("div", { class: "middle" }, store ? this.list : null, this.one)));
+    fill(this.main, h("div", { class: "columns" }, h("div", { class: "left" }, store ? this.open : null, store ? this.past : null, ledgers ? this.files : null), h("div", { class: "middle" }, store ? this.list : null, this.one)));
     fill(this.one, h("h2", { text: store ? "One session" : "One ledger" }), h("p", { class: "hint", text: store ? "Choose a session or a ledger in the lists." : "Choose a ledger in the list." }));
     if (store) await this.look();
     if (ledgers) await this.ledgers();
-  }
-
-  private complain(error: unknown): void {
-    if (!(error instanceof Refusal)) throw error;
-    fill(this.trouble, h("section", { class: "card complaint", attributes: { role: "alert" } }, h("p", { text: error.message })));
   }
 
   private async look(): Promise<void> {
     try {
       this.desk = await ask<Desk>("sessions");
     } catch (error) {
-      this.complain(error);
+      complain(error);
       return;
     }
     const { reviews: asked, sessions, more_reviews: more } = this.desk;
@@ -94,17 +89,16 @@ class Office {
       try {
         payload = JSON.parse(text);
       } catch {
-        this.complain(new Refusal("the payload is no JSON; nothing was decided"));
+        warn("The payload is not JSON; nothing was decided.");
         return;
       }
     }
     try {
       const decided = await ask<Review>("decide", { session: review.session, review: review.review, answer, by, reason, payload });
-      fill(this.trouble);
-      say(`${decided.word} was ${decided.state} by ${decided.by}`);
       await this.look();
+      tell(`${decided.word} in ${review.session} was ${decided.state} by ${decided.by}.`);
     } catch (error) {
-      this.complain(error);
+      complain(error);
     }
   }
 
@@ -139,7 +133,7 @@ class Office {
       title.focus();
       say(`ledger ${told.name}: ${verified}`);
     } catch (error) {
-      this.complain(error);
+      complain(error);
     }
   }
 
@@ -165,7 +159,7 @@ class Office {
       );
     }
     const head = h("tr", {}, ...["Session", "Status", "Events", "Protocol"].map((text) => h("th", { text, attributes: { scope: "col" } })));
-    fill(this.list, h("h2", { text: `Sessions (${every.length + (this.desk?.more ?? 0)})` }), h("div", { class: "scroller", attributes: { tabindex: "0", role: "region", "aria-label": "list of sessions" } }, h("table", {}, h("thead", {}, head), body)));
+    fill(this.list, h("h2", { text: `Sessions (${every.length + (this.desk?.more ?? 0)})` }), h("div", { class: "scroller", attributes: { tabindex: "0", role: "region", "aria-label": "list of sessions" } }, h("table", {}, h("thead", {}, head), body)), this.desk?.more ? h("p", { class: "hint", text: `${this.desk.more} more are not listed; accord sessions lists them` }) : null);
   }
 
   private async session(key: string): Promise<void> {
@@ -186,7 +180,7 @@ class Office {
       title.focus();
       say(`session ${key}: ${verified}`);
     } catch (error) {
-      this.complain(error);
+      complain(error);
     }
   }
 }

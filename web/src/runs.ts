@@ -1,12 +1,13 @@
 // Runs: recorded runs held against the contract; counts, a list, and one run message by message with its path drawn.
 
-import { ask, Refusal, upload, type About, type Described, type Edge, type Judged, type OneRun, type Run } from "./api";
-import { auditIn, excerptKey, STATUSES } from "./audited";
+import { ask, follow, Lost, Refusal, upload, type About, type Described, type Edge, type Judged, type OneRun, type Inquiry, type Run, type Status } from "./api";
+import { answered, auditIn, excerptKey, STATUSES, type Audited } from "./audited";
 import { button, fill, h, labelled, say, select } from "./dom";
 import { Picture } from "./graph";
 import { inline } from "./markdown";
+import { complain, warn } from "./notices";
+import { Chooser, openTemplate } from "./opening";
 import { work } from "./state";
-import { chooser, openTemplate } from "./step";
 
 /** A file that was opened: its name, what it holds, and the name that the studio has given to its content. */
 interface Opened {
@@ -15,21 +16,36 @@ interface Opened {
   file: string;
 }
 
-const SHOWN = 200;
+/** A file of which no run is in any figure, and what to do about it. */
+interface Failed {
+  name: string;
+  reason: string;
+  command: string;
+}
+
+const DRAWN = 30;
 const MEGABYTE = 1_000_000;
+const PAGE = 200;
+/** How the studio calls values that there is no room for. */
+const OTHERS = "(others)";
+const ANY: Inquiry = { by: "", status: "", value: null, search: "", first: 0 };
 
 /** What was opened last, so that coming back to the page finds it. */
 let files: Opened[] = [];
+let failed: Failed[] = [];
 let audited: string | null = null;
-let result: Judged | null = null;
 
-export async function runs(main: HTMLElement, about: About): Promise<void> {
+export async function runs(main: HTMLElement, about: About): Promise<() => void> {
   if (!work.text) await openTemplate(about.templates[0]!.name);
-  await new Bench(main, about).begin();
+  const bench = new Bench(main, about);
+  await bench.begin();
+  return () => void bench.judge();
 }
 
 class Bench {
   private readonly trouble = h("div");
+  private readonly working = h("div");
+  private readonly far = h("p");
   private readonly sums = h("section", { class: "card" });
   private readonly list = h("section", { class: "card" });
   private readonly one = h("section", { class: "card one" });
@@ -37,11 +53,14 @@ class Bench {
   private readonly picture = new Picture();
   private readonly asked = ask<Described>("contract", { text: work.text });
   private described: Described | null = null;
-  private status = "";
-  private key = "";
-  private value = "";
-  private search = "";
+  private audit: Audited | null = null;
+  /** The files that were judged, as the studio was asked about them. */
+  private judged: Opened[] = [];
+  private result: Judged | null = null;
+  private question = ANY;
   private shown: string | null = null;
+  /** Ends the judging that is under way. */
+  private ending = new AbortController();
 
   constructor(
     private readonly main: HTMLElement,
@@ -54,10 +73,10 @@ class Bench {
       "section",
       { class: "card bar" },
       h("h2", { class: "hidden", text: "Contract and runs" }),
-      chooser(this.about),
+      new Chooser(this.about).element,
       labelled("Recorded runs", file, `of any format that accord reads, up to ${this.about.upload_bytes / MEGABYTE} MB, or a result of accord audit --json; files can be dropped anywhere on the page`),
     );
-    fill(this.main, head, this.trouble, h("div", { class: "columns" }, h("div", { class: "left" }, this.sums, this.list), h("div", { class: "middle" }, this.machine, this.one)));
+    fill(this.main, head, this.working, this.trouble, h("div", { class: "columns" }, h("div", { class: "left" }, this.sums, this.list), h("div", { class: "middle" }, this.machine, this.one)));
     this.main.ondragover = (event) => event.preventDefault();
     this.main.ondrop = (event) => {
       event.preventDefault();
@@ -65,63 +84,111 @@ class Bench {
     };
     this.described = await this.asked;
     if (!this.described.ok) {
-      this.complain(new Refusal("the contract has errors; it is mended on the page Build"));
+      warn("The contract has errors; they are mended on the page Build.");
       return;
     }
     const local = this.described.protocols.filter((one) => one.graph);
     this.shown = local.find((one) => one.name === work.protocol)?.name ?? local[0]?.name ?? null;
     if (local.length > 1) head.append(labelled("Protocol", select(local.map((one): [string, string] => [one.name ?? "", one.name ?? ""]), this.shown ?? "", (name) => { this.shown = name; void this.judge(); })));
-    if (audited) result = auditIn(audited, this.described.digest); // the contract may be another one by now
-    if (files.length) await this.judge();
-    else this.show();
-  }
-
-  private complain(error: unknown): void {
-    if (!(error instanceof Refusal)) throw error;
-    fill(this.trouble, h("section", { class: "card complaint", attributes: { role: "alert" } }, h("p", { text: error.message }), error.text ? h("pre", { text: error.text }) : null));
+    await this.judge();
   }
 
   private async open(chosen: File[]): Promise<void> {
     if (!chosen.length) return;
     try {
       const [first] = chosen;
-      const text = chosen.length === 1 && first!.name.endsWith(".json") ? await first!.text() : "";
-      const audit = auditIn(text, (await this.asked).digest);
-      if (audit) {
-        [files, audited, result] = [[], text, audit];
-        fill(this.trouble);
-        this.show();
-        say(`${audit.runs.length} runs of an audit`);
-        return;
+      const most = this.about.upload_bytes;
+      const text = chosen.length === 1 && first!.name.endsWith(".json") && first!.size <= most ? await first!.text() : "";
+      [files, failed, audited] = [[], [], auditIn(text, undefined) ? text : null];
+      for (const file of audited ? [] : chosen) {
+        if (file.size > most) {
+          failed.push({ name: file.name, reason: `${file.name} is larger than ${most / MEGABYTE} MB. Audit it in a terminal, and open the result here:`, command: `accord audit ${work.name}.accord ${file.name} --json > result.json` });
+          continue;
+        }
+        this.wait(`${file.name} is being read`);
+        try {
+          files.push({ name: file.name, blob: file, file: await upload(file) });
+        } catch (error) {
+          this.note(file.name, error);
+        }
       }
-      const large = chosen.find((file) => file.size > this.about.upload_bytes);
-      if (large) throw new Refusal(`${large.name} is larger than ${this.about.upload_bytes / MEGABYTE} MB. Audit it in a terminal, and open the result here:`, `accord audit ${work.name}.accord ${large.name} --json > result.json`);
-      const opened: Opened[] = [];
-      for (const file of chosen) {
-        say(`${file.name} is being read`);
-        opened.push({ name: file.name, blob: file, file: await upload(file) });
-      }
-      [files, audited] = [opened, null];
+      this.question = ANY;
       await this.judge();
     } catch (error) {
-      this.complain(error);
+      complain(error);
+    } finally {
+      fill(this.working);
     }
   }
 
-  private names(): { name: string; file: string }[] {
-    return files.map(({ name, file }) => ({ name, file }));
+  /** A file could not be judged, and the others can. */
+  private note(name: string, error: unknown): void {
+    if (!(error instanceof Refusal) || error instanceof Lost) throw error;
+    failed.push({ name, reason: `${name} was not judged: ${error.message}`, command: error.text });
   }
 
-  private async judge(): Promise<void> {
+  private wait(sentence: string): void {
+    fill(this.far, sentence);
+    if (!this.working.firstChild) fill(this.working, h("section", { class: "card working" }, h("progress", { attributes: { "aria-label": "judging" } }), this.far, button("stop", () => this.ending.abort())));
+  }
+
+  /** Judge all files that are open, one by one, and show what there is to know about them. */
+  async judge(): Promise<void> {
+    if (!this.described?.ok) return;
+    this.ending.abort();
+    const { signal } = (this.ending = new AbortController());
+    this.result = null;
+    this.audit = audited ? auditIn(audited, this.described?.digest) : null;
+    failed = failed.filter((one) => !files.some((file) => file.name === one.name));
+    const fine: Opened[] = [];
     try {
-      const told = await this.again(() => ask<Judged>("runs", { text: work.text, protocol: this.shown, files: this.names() }));
-      result = { ...told, lacks: [], never: [], excerpts: new Map() };
-      fill(this.trouble);
-      const bad = result.runs.filter((run) => run.status === "violating").length;
-      say(`${result.runs.length} runs, ${bad} of them violating`);
+      for (const file of files) {
+        this.wait(`${file.name} is being judged`);
+        const far = ({ judged }: { judged: number }) => {
+          if (this.main.isConnected) this.wait(`${file.name}: ${judged} runs judged so far`);
+          else this.ending.abort();
+        };
+        try {
+          await this.again(() => follow<object, { judged: number }>("judge", { text: work.text, protocol: this.shown, file: named(file) }, far, signal));
+          fine.push(file);
+        } catch (error) {
+          if (signal.aborted) throw error;
+          this.note(file.name, error);
+        }
+      }
+      this.judged = fine;
+      if (this.audit || fine.length) await this.answer();
       this.show();
+      if (this.result) say(`${total((this.result as Judged).statuses)} runs, ${(this.result as Judged).statuses.violating} of them violating`);
     } catch (error) {
-      this.complain(error);
+      if (!signal.aborted) complain(error);
+      else if (signal === this.ending.signal && this.main.isConnected) {
+        this.show();
+        warn("Judging was stopped; nothing is counted.");
+      }
+    } finally {
+      if (signal === this.ending.signal) fill(this.working);
+    }
+  }
+
+  /** Ask what the page is to show. */
+  private async answer(): Promise<void> {
+    if (this.audit) this.result = answered(this.audit, this.question);
+    else {
+      const told = await this.again(() => ask<Judged>("runs", { text: work.text, protocol: this.shown, files: this.judged.map(named), ...this.question }));
+      this.result = { ...told, lacks: [], never: [], excerpts: new Map() };
+    }
+  }
+
+  /** Other runs of the same files, or the same counted by another key. */
+  private async turn(change: Partial<Inquiry>): Promise<void> {
+    this.question = { ...this.question, first: 0, ...change };
+    try {
+      await this.answer();
+      this.count();
+      this.rows();
+    } catch (error) {
+      complain(error);
     }
   }
 
@@ -136,20 +203,10 @@ class Bench {
     }
   }
 
-  private matching(): Run[] {
-    const wanted = this.search.toLowerCase();
-    return (result?.runs ?? []).filter(
-      (run) =>
-        (!this.status || run.status === this.status) &&
-        (!this.key || !this.value || String(run.metadata[this.key] ?? "none") === this.value) &&
-        (!wanted || `${run.run} ${run.file} ${run.violation?.clause ?? ""} ${run.violation?.sentence ?? ""}`.toLowerCase().includes(wanted)),
-    );
-  }
-
   private show(): void {
     this.count();
     this.rows();
-    this.heat(result?.traffic ?? [], []);
+    this.heat(this.result?.traffic ?? [], []);
     fill(this.one, h("h2", { text: "One run" }), h("p", { class: "hint", text: "Choose a run in the list." }));
   }
 
@@ -163,40 +220,50 @@ class Bench {
     }
     const key = (edge: { from: number; word: string; to: number }) => `${edge.from} ${edge.word} ${edge.to}`;
     const heat = new Map(traffic.map((edge) => [key(edge), edge.times]));
-    const about = result?.lacks.length ? "Dashed words were never reached by any run." : traffic.length ? "The number behind a word says how often it was taken." : "";
+    const about = this.result?.lacks.length ? "Dashed words were never reached by any run." : traffic.length ? "The number behind a word says how often it was taken." : "";
     fill(this.machine, h("h2", { text: "Machine" }), this.picture.element, about ? h("p", { class: "hint", text: about }) : null);
-    this.picture.draw(protocol.graph, { heat, path: new Set(path), never: new Set(result?.never.map(key)) });
+    this.picture.draw(protocol.graph, { heat, path: new Set(path), never: new Set(this.result?.never.map(key)) });
+  }
+
+  /** What is in no figure, in red, before any figure. */
+  private lament(): void {
+    const result = this.result;
+    const missing = failed.map((one) => h("div", {}, h("p", { text: one.reason }), one.command ? h("pre", { text: one.command }) : null));
+    if (result?.unreadable) {
+      const rest = result.unreadable - result.broken.length;
+      const rows = result.broken.map((one) => h("li", { text: `${one.file}${one.line ? `:${one.line}` : ""}: ${one.reason}` }));
+      missing.push(h("div", {}, h("p", {}, h("strong", { text: `${result.unreadable} could not be read or judged` }), ", and not counted below."), h("ul", {}, ...rows, rest > 0 ? h("li", { text: `and ${rest} more` }) : null)));
+    }
+    fill(this.trouble, missing.length ? h("section", { class: "card complaint missing", attributes: { role: "alert" } }, ...missing) : null);
   }
 
   private count(): void {
+    this.lament();
+    const result = this.result;
     if (!result) {
       fill(this.sums, h("h2", { text: "Runs" }), h("p", { class: "hint", text: "Open files of recorded runs, or drop them here." }));
       return;
     }
-    const every = result.runs;
-    const keys = [...new Set(every.flatMap((run) => Object.keys(run.metadata)))].sort();
-    if (!keys.includes(this.key)) this.key = keys.includes("model") ? "model" : (keys[0] ?? "");
-    const groups = new Map<string, Run[]>([["all runs", every]]);
-    if (this.key) {
-      for (const run of every) {
-        const value = String(run.metadata[this.key] ?? "none");
-        groups.set(value, [...(groups.get(value) ?? []), run]);
-      }
+    const every = total(result.statuses);
+    const drawn = result.groups.slice(0, DRAWN);
+    const rest = result.groups.slice(DRAWN);
+    const bars = [this.bar("all runs", result.statuses, every), ...drawn.map((group) => this.bar(group.value || "none", group.statuses, every))];
+    if (rest.length) {
+      const sum = (status: Status) => rest.reduce((all, group) => all + group.statuses[status], 0);
+      bars.push(this.bar(`${rest.length} more values`, { conforming: sum("conforming"), violating: sum("violating"), incomplete: sum("incomplete"), unrecognised: sum("unrecognised") }, every));
     }
-    const bars = [...groups].slice(0, 30).map(([name, of]) => this.bar(name, of, every.length));
-    const legend = h("ul", { class: "legend" }, ...STATUSES.map((status) => h("li", { class: status, text: `${status} ${every.filter((run) => run.status === status).length}` })));
-    const chooser = keys.length ? labelled("Counted by", select(keys.map((key): [string, string] => [key, key]), this.key, (key) => { this.key = key; this.value = ""; this.show(); })) : null;
-    const broken = result.broken.length ? h("details", {}, h("summary", { text: `${result.unreadable} could not be read or judged` }), h("ul", {}, ...result.broken.map((one) => h("li", { text: `${one.file}${one.line ? `:${one.line}` : ""}: ${one.reason}` })))) : null;
+    const legend = h("ul", { class: "legend" }, ...STATUSES.map((status) => h("li", { class: status, text: `${status} ${result.statuses[status]}` })));
+    const chooser = result.keys.length ? labelled("Counted by", select(result.keys.map((key): [string, string] => [key, key]), result.by, (by) => void this.turn({ by, value: null }))) : null;
     const unmatched = Object.entries(result.unmatched).map(([name, times]) => `${name} (${times})`).join(", ");
-    fill(this.sums, h("h2", { text: `${every.length + result.more} runs` }), ...result.lacks.map((text) => h("p", { class: "hint", text })), legend, chooser, h("table", { class: "bars" }, h("tbody", {}, ...bars)), unmatched ? h("p", { class: "hint", text: `Not named by the contract: ${unmatched}` }) : null, broken);
+    fill(this.sums, h("h2", { text: `${every} runs` }), ...result.lacks.map((text) => h("p", { class: "hint", text })), legend, chooser, h("table", { class: "bars" }, h("tbody", {}, ...bars)), unmatched ? h("p", { class: "hint", text: `Not named by the contract: ${unmatched}` }) : null);
   }
 
   /** One bar: the share of each status, in a row whose numbers can be read. */
-  private bar(name: string, of: Run[], all: number): HTMLElement {
+  private bar(name: string, of: Record<Status, number>, all: number): HTMLElement {
     const bar = h("div", { class: "bar-of" });
     const parts: string[] = [];
     for (const status of STATUSES) {
-      const count = of.filter((run) => run.status === status).length;
+      const count = of[status];
       if (!count) continue;
       const part = h("span", { class: status, attributes: { "aria-hidden": "true" } });
       part.style.width = `${(100 * count) / all}%`;
@@ -207,17 +274,14 @@ class Bench {
   }
 
   private rows(): void {
-    if (!result) {
-      this.list.hidden = true;
-      return;
-    }
-    this.list.hidden = false;
-    const found = this.matching();
-    const values = [...new Set(result.runs.map((run) => String(run.metadata[this.key] ?? "none")))].sort();
-    const search = h("input", { attributes: { type: "search", value: this.search }, onchange: () => { this.search = search.value; this.rows(); } });
+    const result = this.result;
+    this.list.hidden = !result;
+    if (!result) return;
+    const { question } = this;
+    const search = h("input", { attributes: { type: "search", value: question.search }, onchange: () => void this.turn({ search: search.value }) });
     const table = h("table", { class: "runs" }, h("thead", {}, h("tr", {}, ...["Run", "Status", "First violation"].map((text) => h("th", { text, attributes: { scope: "col" } })))));
     const body = h("tbody");
-    for (const run of found.slice(0, SHOWN)) {
+    for (const run of result.runs) {
       body.append(
         h(
           "tr",
@@ -229,20 +293,26 @@ class Bench {
       );
     }
     table.append(body);
-    const hidden = found.length - Math.min(found.length, SHOWN) + result.more;
+    const last = result.first + result.runs.length;
+    const values = result.groups.map(({ value }) => value).filter((value) => value !== OTHERS);
+    const status = select([["", "any"], ...STATUSES.map((one): [string, string] => [one, one])], question.status, (chosen) => void this.turn({ status: chosen as Status | "" }));
+    const value = select([["any", "any"], ...values.map((one): [string, string] => [`=${one}`, one || "none"])], question.value === null ? "any" : `=${question.value}`, (chosen) => void this.turn({ value: chosen === "any" ? null : chosen.slice(1) }));
+    const pages = h(
+      "div",
+      { class: "row pages" },
+      button("previous", () => void this.turn({ first: Math.max(result.first - PAGE, 0) }), { attributes: { disabled: !result.first } }),
+      h("span", { text: `${result.runs.length ? result.first + 1 : 0} to ${last} of ${result.found}` }),
+      button("next", () => void this.turn({ first: last }), { attributes: { disabled: last >= result.found } }),
+    );
+    const focused = this.list.contains(document.activeElement) ? document.activeElement?.textContent : null;
     fill(
       this.list,
-      h("h2", { text: `List (${found.length})` }),
-      h(
-        "div",
-        { class: "filters" },
-        labelled("Status", select([["", "any"], ...STATUSES.map((status): [string, string] => [status, status])], this.status, (status) => { this.status = status; this.rows(); })),
-        this.key ? labelled(this.key, select([["", "any"], ...values.map((value): [string, string] => [value, value])], this.value, (value) => { this.value = value; this.rows(); })) : null,
-        labelled("Search", search),
-      ),
+      h("h2", { text: `List (${result.found})` }),
+      h("div", { class: "filters" }, labelled("Status", status), result.by ? labelled(result.by, value) : null, labelled("Search", search)),
       h("div", { class: "scroller", attributes: { tabindex: "0", role: "region", "aria-label": "list of runs" } }, table),
-      hidden ? h("p", { class: "hint", text: `${hidden} more are not listed` }) : null,
+      last - result.first < result.found ? pages : null,
     );
+    if (focused === "next" || focused === "previous") [...pages.querySelectorAll("button")].find((one) => one.textContent === focused)?.focus();
   }
 
   private async look(run: Run): Promise<void> {
@@ -250,24 +320,24 @@ class Bench {
     const title = h("h2", { text: `Run ${run.run}`, attributes: { tabindex: "-1" } });
     const about = h("p", { class: "hint", text: `${run.file}${run.line ? `:${run.line}` : ""}${facts ? ` · ${facts}` : ""}` });
     const violation = run.violation ? h("blockquote", {}, ...inline(run.violation.sentence)) : null;
-    const file = this.names().find((one) => one.name === run.file);
+    const file = this.judged[run.number];
     if (!file) {
-      const excerpt = result?.excerpts.get(excerptKey(run.file, run.run));
+      const excerpt = this.result?.excerpts.get(excerptKey(run.file, run.run));
       const lacks = excerpt ? "Those around the violation; the others are not in the result of the audit." : "The messages are not in the result of the audit; open the file of the runs to see them.";
       fill(this.one, title, about, excerpt ? null : violation, excerpt ? h("ol", { class: "turns messages", attributes: { tabindex: "0", "aria-label": "messages" } }, ...excerpt.map(messageRow)) : null, h("p", { class: "hint", text: lacks }));
       title.focus();
       return;
     }
     try {
-      const told = await this.again(() => ask<OneRun>("run", { text: work.text, protocol: this.shown, file: this.names().find((one) => one.name === run.file), key: run.run }));
+      const told = await this.again(() => ask<OneRun>("run", { text: work.text, protocol: this.shown, file: named(file), key: run.run }));
       const rows = told.messages.map(messageRow);
       const left = told.left_out ? h("p", { class: "hint", text: `${told.left_out} more messages are not shown` }) : null;
-      fill(this.one, title, about, violation, h("ol", { class: "turns messages", attributes: { tabindex: "0", "aria-label": "messages" } }, ...rows), left, button("heat of all runs", () => this.heat(result?.traffic ?? [], []), { class: "quiet" }));
+      fill(this.one, title, about, violation, h("ol", { class: "turns messages", attributes: { tabindex: "0", "aria-label": "messages" } }, ...rows), left, button("heat of all runs", () => this.heat(this.result?.traffic ?? [], []), { class: "quiet" }));
       this.heat(told.traffic, told.path);
       title.focus();
       say(`run ${run.run}, ${run.status}, ${told.messages.length} messages; its path is drawn on the machine`);
     } catch (error) {
-      this.complain(error);
+      complain(error);
     }
   }
 }
@@ -280,4 +350,12 @@ function messageRow(message: OneRun["messages"][number]): HTMLElement {
     h("p", { class: "said", text: message.text }),
     message.explanation ? h("p", { class: "why" }, ...inline(message.explanation)) : null,
   );
+}
+
+function named({ name, file }: Opened): { name: string; file: string } {
+  return { name, file };
+}
+
+function total(statuses: Record<Status, number>): number {
+  return STATUSES.reduce((sum, status) => sum + statuses[status], 0);
 }

@@ -1,53 +1,22 @@
 // Step: walk through a contract. Every verdict comes from the studio; this file shows it and asks for the next.
 
-import { ask, Refusal, type About, type Described, type EventLine, type Move, type Template, type Turn, type Walked } from "./api";
+import { ask, type About, type Described, type EventLine, type Move, type Turn, type Walked } from "./api";
 import { asking, VERDICTS } from "./asking";
 import { Conversation } from "./crew";
-import { button, copy, fill, h, labelled, refresh, say, select } from "./dom";
+import { button, fill, h, labelled, refresh, say, select } from "./dom";
+import { copy } from "./giving";
 import { Picture } from "./graph";
 import { inline, markdown } from "./markdown";
-import { open, work } from "./state";
-
-export async function openTemplate(name: string): Promise<void> {
-  const template = await ask<Template>("template", { name });
-  open(template.text, { template, name, origin: `template ${name}` });
-}
-
-export async function openFile(number: number): Promise<void> {
-  const file = await ask<{ name: string; text: string }>("file", { number });
-  const name = file.name.split("/").at(-1)?.replace(/\.accord$/, "") ?? "contract";
-  open(file.text, { name, file: number, saved: file.text, origin: `file ${number}` });
-}
-
-/** The list of everything that can be opened. */
-export function chooser(about: About): HTMLElement {
-  const control = h("select", {
-    onchange: () => {
-      const [kind, name] = control.value.split(" ", 2) as [string, string];
-      const opening = kind === "template" ? openTemplate(name) : openFile(Number(name));
-      void opening.then(refresh);
-    },
-  });
-  if (!work.origin) control.append(h("option", { text: work.text ? "your own text" : "choose …", attributes: { value: "" } }));
-  if (work.origin === "link") control.append(h("option", { text: "from a link", attributes: { value: "link" } }));
-  if (about.files.length) {
-    const group = h("optgroup", { attributes: { label: "Files" } });
-    for (const file of about.files) group.append(h("option", { text: file.name, attributes: { value: `file ${file.number}` } }));
-    control.append(group);
-  }
-  const group = h("optgroup", { attributes: { label: "Templates" } });
-  for (const one of about.templates) group.append(h("option", { text: one.title, attributes: { value: `template ${one.name}` } }));
-  control.append(group);
-  control.value = work.origin;
-  return labelled("Contract", control);
-}
+import { clearWarning, complain, warn } from "./notices";
+import { Chooser, openTemplate } from "./opening";
+import { work } from "./state";
 
 const SIGNS: Record<Move["kind"], string> = { send: "the agent does", receive: "reaches the agent", gate: "a person decides" };
 
 export async function step(main: HTMLElement, about: About): Promise<void> {
   if (!work.text) await openTemplate(about.templates.find((one) => one.name === "booking")?.name ?? about.templates[0]!.name);
   const described = await ask<Described>("contract", { text: work.text });
-  const head = h("section", { class: "card bar" }, h("h2", { class: "hidden", text: "Contract" }), chooser(about));
+  const head = h("section", { class: "card bar" }, h("h2", { class: "hidden", text: "Contract" }), new Chooser(about).element);
   if (!described.ok) {
     const findings = described.findings.map((finding) => h("pre", { class: "finding", text: finding.text }));
     const link = h("p", {}, "It is mended on the page ", h("a", { text: "Build", attributes: { href: "#build" } }), ".");
@@ -110,22 +79,18 @@ class Walker {
       work.events = walked.events;
       this.show(walked, next !== undefined && walked.events.length > before);
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      this.trouble(error.message);
+      complain(error);
     } finally {
       this.busy = false;
     }
-  }
-
-  private trouble(message: string): void {
-    fill(this.form, h("section", { class: "card complaint", attributes: { role: "alert" } }, h("p", { text: message })));
   }
 
   private show(walked: Walked, moved: boolean): void {
     const { now, turns } = walked;
     const focused = this.moves.contains(document.activeElement) || this.form.contains(document.activeElement);
     fill(this.form);
-    if (walked.problem) this.trouble(walked.problem);
+    if (walked.problem) warn(walked.problem);
+    else clearWarning();
     const last = turns.at(-1);
     const status = h("p", { class: `status ${now.status}` }, h("strong", { text: now.status }), now.outcome ? `: ${now.outcome}` : "");
     const verdict = last && (moved || last.verdict !== "ok") ? this.verdict(last) : null;
@@ -258,7 +223,7 @@ class Walker {
         { class: "row" },
         button("undo", () => this.back(work.events.length - 1), { attributes: { disabled: none } }),
         button("reset", () => this.back(0), { attributes: { disabled: none } }),
-        button("copy", () => void copy(work.events.join("\n"), "the trace"), { attributes: { disabled: none } }),
+        button("copy", () => void copy(work.events.join("\n"), "The trace"), { attributes: { disabled: none } }),
       ),
       none ? h("p", { class: "hint", text: "Nothing has happened yet." }) : list,
     );
@@ -289,8 +254,7 @@ class Walker {
       say(`${work.events.length} events are replayed`);
       await this.walk();
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      this.trouble(error.message);
+      complain(error);
     }
   }
 

@@ -1,11 +1,12 @@
 // What is taken away: the contract as a file, a link, code, or a picture.
 
-import { ask, Refusal, type About, type Protocol } from "./api";
-import { button, copy, download, fill, h, labelled, say, select } from "./dom";
+import { ask, type About, type Protocol } from "./api";
+import { button, fill, h, labelled, select } from "./dom";
+import { copy, download } from "./giving";
 import type { Picture } from "./graph";
 import { pack } from "./link";
 import { listing } from "./markdown";
-import type { Problem } from "./menu";
+import { complain, tell, warn } from "./notices";
 import { work } from "./state";
 
 export class Taking {
@@ -19,9 +20,7 @@ export class Taking {
   constructor(
     private readonly about: About,
     private readonly picture: () => Picture | null,
-    private readonly refuse: (problem: Problem | null) => void,
   ) {
-    const save = about.writable && work.file !== null ? button("save the file", () => void this.save(), { class: "primary" }) : null;
     this.element = h(
       "details",
       { class: "card" },
@@ -29,7 +28,6 @@ export class Taking {
       h(
         "div",
         { class: "row" },
-        save,
         button("contract file", () => download(`${work.name}.accord`, work.text)),
         button("link", () => void this.link()),
         button("mermaid", () => void this.text("mermaid", {})),
@@ -62,35 +60,23 @@ export class Taking {
     const picture = this.picture();
     const made = picture ? make(picture) : null;
     if (made) download(`${work.name}.${suffix}`, made, kind);
-    else this.refuse({ message: "there is no machine to be drawn; mermaid draws protocols between roles", text: "" });
+    else warn("There is no machine to be drawn; mermaid draws protocols between roles.");
   }
 
   private async text(name: string, more: object): Promise<void> {
     try {
       const { text } = await ask<{ text: string }>(name, { text: work.text, ...more });
-      fill(this.output, listing(text), button("copy", () => void copy(text, "the code")));
-      say("the code is shown below");
+      fill(this.output, listing(text), button("copy", () => void copy(text, "The code")));
+      tell("The code is shown below the buttons.");
+      this.output.scrollIntoView({ block: "nearest" });
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      this.refuse(error);
+      complain(error);
     }
   }
 
   private async link(): Promise<void> {
     const packed = await pack({ text: work.text, name: work.name });
     const address = `${location.origin}/#build&c=${packed}`;
-    fill(this.output, labelled("Link", h("input", { attributes: { type: "text", readonly: true, value: address } }), "it holds the whole contract, and opens it in any studio that runs here"), button("copy", () => void copy(address, "the link")));
-  }
-
-  private async save(): Promise<void> {
-    try {
-      await ask("save", { number: work.file, text: work.text, before: work.saved });
-      work.saved = work.text;
-      say("the file is saved");
-      this.refuse(null);
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      this.refuse(error);
-    }
+    fill(this.output, labelled("Link", h("input", { attributes: { type: "text", readonly: true, value: address } }), "it holds the whole contract, and opens it in any studio that runs here"), button("copy", () => void copy(address, "The link")));
   }
 }

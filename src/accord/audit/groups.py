@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from accord.audit.results import Chunk
 
-__all__ = ["OUTCOMES", "CrossTab", "Row", "Tables", "has_passed", "make_tables"]
+__all__ = ["OUTCOMES", "CrossTab", "Row", "Tables", "has_passed", "make_tables", "text_of"]
 
 OUTCOMES = ("reward", "outcome", "utility", "success", "passed", "resolved", "score")
 """Keys under which recorders say how a run turned out, in the order in which they are looked for."""
@@ -129,9 +129,15 @@ def _text_of(value: object, known: dict[Any, str]) -> str:
     if text is None:
         if len(known) >= _MOST_VALUES:
             return OTHERS
-        number = isinstance(value, float) and value.is_integer()
-        text = known[key] = str(int(value)) if number else value if isinstance(value, str) else json.dumps(value)  # type: ignore[call-overload]
+        text = known[key] = text_of(value)
     return text
+
+
+def text_of(value: object) -> str:
+    """A value of metadata as reports print it; nothing if there is none."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else json.dumps(value)
 
 
 def _is_known(counts: Counter[tuple[str, str]]) -> bool:

@@ -7,9 +7,10 @@ their digest (`result_key`) and need never be worked out twice.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
 from accord.audit.judging import StepJudge, TableJudge, is_for_columns, is_for_table
 from accord.audit.results import FORMAT, Chunks, seal, write_line
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from accord.sources.model import Run
 
 __all__ = ["Job", "is_parquet", "judge_file", "result_key"]
+
+Watch: TypeAlias = Callable[[int], None]
 
 _PIECE = 1 << 18
 _PARQUET = b"PAR1"
@@ -59,6 +62,10 @@ class Job:
         return digest([FORMAT, contract.to_json(), bounds, self.protocol, self.source, mapping, limits, readers])
 
 
+def _unwatched(_judged: int) -> None:
+    pass
+
+
 def result_key(identity: str, path: str) -> str:
     """The name of a file's result. Raises `UsageError` if the file cannot be read."""
     known = hashlib.sha256(identity.encode())
@@ -74,20 +81,22 @@ def result_key(identity: str, path: str) -> str:
     return known.hexdigest()
 
 
-def judge_file(job: Job, path: str, stream: BinaryIO) -> None:
+def judge_file(job: Job, path: str, stream: BinaryIO, watch: Watch = _unwatched) -> None:
     """Judge all runs of a file and write its result.
+
+    `watch` is told before each run how many were judged before it; of runs that are judged together it is not told.
 
     Raises `UsageError` if the file cannot be opened.
     """
     for attempt in (_judge_in_columns, _judge_by_table, _judge_by_steps):
         stream.seek(0)
         stream.truncate()
-        if attempt(job, path, stream):
+        if attempt(job, path, stream, watch):
             break
     seal(stream)
 
 
-def _judge_in_columns(job: Job, path: str, stream: BinaryIO) -> bool:
+def _judge_in_columns(job: Job, path: str, stream: BinaryIO, _: Watch = _unwatched) -> bool:
     """Many runs at a time. False if the file or the contract is not like that, or numpy or pyarrow is not there."""
     if not is_for_columns(job.contract) or not is_parquet(job, path):
         return False
@@ -98,21 +107,21 @@ def _judge_in_columns(job: Job, path: str, stream: BinaryIO) -> bool:
     return judge_columns(job.contract, job.protocol, path, stream)
 
 
-def _judge_by_table(job: Job, path: str, stream: BinaryIO) -> bool:
+def _judge_by_table(job: Job, path: str, stream: BinaryIO, watch: Watch = _unwatched) -> bool:
     """Run by run, by look-ups. False if the contract is not like that, or runs stand in too many places."""
     if not is_for_table(job.contract):
         return False
     try:
         runs = _runs(job, path, outputs=job.contract.labeller.reads_outputs)
-        _judge_all(TableJudge(job.contract, job.protocol), runs, stream)
+        _judge_all(TableJudge(job.contract, job.protocol), runs, stream, watch)
     except TooManyRowsError:
         return False
     return True
 
 
-def _judge_by_steps(job: Job, path: str, stream: BinaryIO) -> bool:
+def _judge_by_steps(job: Job, path: str, stream: BinaryIO, watch: Watch = _unwatched) -> bool:
     """Run by run, by the steps of the monitor."""
-    _judge_all(StepJudge(job.contract, job.protocol), _runs(job, path), stream)
+    _judge_all(StepJudge(job.contract, job.protocol), _runs(job, path), stream, watch)
     return True
 
 
@@ -143,9 +152,10 @@ def _runs(job: Job, path: str, *, outputs: bool = True) -> Iterator[Run | Broken
     return read_runs(path, reader, job.limits, outputs=outputs)
 
 
-def _judge_all(judge: Judge, runs: Iterator[Run | Broken], stream: BinaryIO) -> None:
+def _judge_all(judge: Judge, runs: Iterator[Run | Broken], stream: BinaryIO, watch: Watch) -> None:
     chunks = Chunks(stream)
-    for run in runs:
+    for judged, run in enumerate(runs):
+        watch(judged)
         verdict = run if isinstance(run, Broken) else _judge_one(judge, run)
         if isinstance(verdict, Broken):
             judge.add_broken(Broken("", verdict.line, verdict.reason))

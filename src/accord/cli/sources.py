@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,19 +12,21 @@ from accord.errors import ContractError, UsageError
 from accord.limits import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from accord.diagnostics import Diagnostic, Source
     from accord.language.tree import Document
     from accord.machine.clocks import Time
 
 __all__ = [
+    "LEDGER_SUFFIX",
     "STDIN",
+    "SUFFIX",
     "existing_path",
     "find_contracts",
-    "find_ledgers",
     "findings_in",
     "has_errors",
+    "look_around",
     "read",
     "read_start",
 ]
@@ -54,9 +58,19 @@ def find_contracts(paths: Iterable[Path]) -> list[Path]:
     return list(found.values())
 
 
-def find_ledgers(folder: Path) -> list[Path]:
-    """Every `*.ledger` in a folder, sorted; hidden folders are passed over."""
-    return [path for path in _inside(folder, LEDGER_SUFFIX) if path.is_file()]
+def look_around(folder: Path, suffix: str, trouble: Callable[[str], None]) -> list[Path]:
+    """Every file of that suffix in a folder, sorted, for somebody who wants to choose one.
+
+    Nothing that lies there stops them: a link that leads nowhere is listed, and says so when it is opened; `trouble` is
+    told of folders that cannot be looked into.
+    """
+    found: dict[Path, Path] = {}
+    for path in _inside(folder, suffix, lambda error: trouble(f"cannot look into {error.filename}: {error.strerror}")):
+        with suppress(OSError, RuntimeError):
+            found.setdefault(path.resolve(), path)
+            continue
+        found[path] = path  # links that lead in a circle
+    return list(found.values())
 
 
 def existing_path(_context: object, _parameter: object, values: tuple[str, ...]) -> tuple[Path, ...]:
@@ -85,16 +99,24 @@ def _resolved(path: Path) -> Path:
         raise UsageError(f"cannot follow the link {path}") from None
 
 
-def _inside(folder: Path, suffix: str = SUFFIX) -> Iterator[Path]:
-    def fail(error: OSError) -> None:
-        raise UsageError(f"cannot read {error.filename}: {error.strerror}")
+def _fail(error: OSError) -> None:
+    raise UsageError(f"cannot read {error.filename}: {error.strerror}")
 
+
+def _inside(folder: Path, suffix: str = SUFFIX, fail: Callable[[OSError], None] = _fail) -> Iterator[Path]:
     files = []
     for here, folders, names in os.walk(folder, onerror=fail):
         folders[:] = [name for name in folders if not name.startswith(".")]
         files += [Path(here, name) for name in names if name.endswith(suffix)]
     # A pipe or a device is read if somebody names it, but not because it lies somewhere; a broken link is told.
-    return iter(sorted(file for file in files if file.is_file() or not file.exists()))
+    return iter(sorted(file for file in files if not _would_wait(file)))
+
+
+def _would_wait(file: Path) -> bool:
+    try:
+        return not stat.S_ISREG(file.stat().st_mode)
+    except OSError:
+        return False
 
 
 def read(path: Path) -> Source:

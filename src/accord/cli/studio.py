@@ -50,7 +50,7 @@ def command(
     Exit status: 0 ended · 2 wrong usage, such as a port that is taken or a package that is not installed.
     """
     from accord.cli.ledger_files import read_key
-    from accord.cli.sources import STDIN, find_contracts, find_ledgers
+    from accord.cli.sources import LEDGER_SUFFIX, STDIN, SUFFIX, find_contracts, look_around
     from accord.cli.terminal import open_screen
 
     try:
@@ -64,14 +64,21 @@ def command(
 
     if path == STDIN:
         raise UsageError("the studio opens a file or a folder, not standard input")
-    paths = () if path is None else tuple(find_contracts([path]))
+    screen, complaints = open_screen(), open_screen(err=True)
     folder = path if path is not None and path.is_dir() else None
+    beside: list[Path] = []
+    if folder is not None:
+        paths = look_around(folder, SUFFIX, complaints.print)
+        beside = look_around(folder, LEDGER_SUFFIX, lambda _: None)  # who cannot be looked into was told
+        if not paths:
+            raise UsageError(f"no {SUFFIX} file in the folder {folder}")
+    else:
+        paths = [] if path is None else find_contracts([path])
     for ledger in ledgers:
         if not ledger.is_file():
             raise UsageError(f"there is no ledger {ledger}")
-    found = Ledgers((*ledgers, *(find_ledgers(folder) if folder is not None else ())), read_key(key_file, key_env))
-    files = Files(paths, DEFAULT_BOUNDS.limits, folder, writable=write)
-    screen = open_screen()
+    found = Ledgers((*ledgers, *beside), read_key(key_file, key_env))
+    files = Files(tuple(paths), DEFAULT_BOUNDS.limits, folder, writable=write)
 
     with ExitStack() as stack:
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from accord.errors import AccordError, ContractError, InternalError
-from accord.studio.requests import read
+from accord.studio.requests import ConflictError, read
 
 __all__ = ["Reply", "Table", "encode", "reply"]
 
@@ -29,6 +29,8 @@ def reply(table: Table[_T], holder: _T, name: str, body: bytes) -> Reply:
 
         found = {"error": "the contract has errors", "text": render_all(error.diagnostics, colour=False)}
         return 422, encode(found)
+    except ConflictError as error:
+        return 409, encode({"error": str(error), "theirs": error.theirs})
     except InternalError as error:
         return 500, encode({"error": str(error)})
     except AccordError as error:

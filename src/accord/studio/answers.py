@@ -16,6 +16,7 @@ from accord.studio.editing import edit
 from accord.studio.requests import (
     Complete,
     Edit,
+    Judge,
     Named,
     OneRun,
     Runs,
@@ -26,7 +27,7 @@ from accord.studio.requests import (
     Trace,
     Walk,
 )
-from accord.studio.runs import one_run, several_runs
+from accord.studio.runs import judge, one_run, several_runs
 from accord.studio.snippets import snippet
 from accord.studio.tools import tools_in
 from accord.studio.walking import event_line, read_events, walk
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from accord.studio.answering import Table
     from accord.studio.workshop import Workshop
 
-__all__ = ["ANSWERS"]
+__all__ = ["ANSWERS", "TOLD"]
 
 
 def _template(_: Workshop, request: Named) -> object:
@@ -63,14 +64,6 @@ def _talk(shop: Workshop, request: Talk) -> object:
 
 def _messages(shop: Workshop, request: Trace) -> object:
     return {"messages": read_messages(request.text, shop.bounds.events)}
-
-
-def _runs(shop: Workshop, request: Runs) -> object:
-    return several_runs(shop.compiled(request.text), request, shop.bounds, shop.uploads)
-
-
-def _run(shop: Workshop, request: OneRun) -> object:
-    return one_run(shop.compiled(request.text), request, shop.bounds, shop.uploads)
 
 
 def _format(shop: Workshop, request: Text) -> object:
@@ -104,8 +97,9 @@ ANSWERS: Table[Workshop] = {
     "talk": (Talk, _talk),
     "messages": (Trace, _messages),
     "events": (Trace, _events),
-    "runs": (Runs, _runs),
-    "run": (OneRun, _run),
+    "judge": (Judge, judge),
+    "runs": (Runs, several_runs),
+    "run": (OneRun, one_run),
     "format": (Text, _format),
     "mermaid": (Text, _mermaid),
     "complete": (Complete, _complete),
@@ -113,3 +107,7 @@ ANSWERS: Table[Workshop] = {
     "tools": (Tools, _tools),
     "snippet": (Snippet, _snippet),
 }
+"""The table."""
+
+TOLD = frozenset({"judge"})
+"""Those whose answers take a while and tell on the way how far they are."""

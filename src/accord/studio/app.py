@@ -19,14 +19,15 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from accord.studio.answering import encode, reply
-from accord.studio.answers import ANSWERS
+from accord.studio.answers import ANSWERS, TOLD
 from accord.studio.gate import Gatekeeper
 from accord.studio.opened import OPENED
 from accord.studio.requests import RefusedError
+from accord.studio.telling import Telling
 from accord.studio.uploads import receive
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from starlette.requests import Request
@@ -36,18 +37,20 @@ if TYPE_CHECKING:
     from accord.studio.bounds import Bounds
     from accord.studio.gate import Gate
     from accord.studio.opened import Studio
+    from accord.studio.telling import Tell, Work
 
 __all__ = ["create_app"]
 
 _UPLOADS_AT_ONCE = 2  # what is still on its way counts nowhere else
 
 
-def create_app(
-    studio: Studio, gate: Gate, bounds: Bounds, work: Callable[[str, bytes], Reply], uploads: Path
-) -> ASGIApp:
+def create_app(studio: Studio, gate: Gate, bounds: Bounds, work: Work, uploads: Path) -> ASGIApp:
     """The application behind its gate; `work` answers what `ANSWERS` lists, about files in `uploads`."""
-    here: Callable[[str, bytes], Reply] = partial(reply, OPENED, studio)
-    desks = {
+
+    def here(name: str, body: bytes, _: Tell) -> Reply:
+        return reply(OPENED, studio, name, body)
+
+    desks: dict[str, tuple[Work, anyio.Semaphore]] = {
         **dict.fromkeys(ANSWERS, (work, anyio.Semaphore(bounds.at_once))),
         **dict.fromkeys(OPENED, (here, anyio.Semaphore(bounds.at_once))),
     }
@@ -55,12 +58,14 @@ def create_app(
     async def answer(request: Request) -> Response:
         name = request.path_params["name"]
         if name == "upload":
-            status, content = await _upload(request, uploads, bounds, coming)
-        elif name not in desks:
-            status, content = _refusal(404, "the studio has no answer of this name")
-        else:
-            status, content = await _answer(request, name, bounds, *desks[name])
-        return Response(content, status, media_type="application/json")
+            return _response(await _upload(request, uploads, bounds, coming))
+        if name not in desks:
+            return _response(_refusal(404, "the studio has no answer of this name"))
+        body = await _body(request, bounds)
+        if not isinstance(body, bytes):
+            return _response(body)
+        answering = partial(_answer, bounds, desks[name][1], desks[name][0], name, body)
+        return Telling(answering) if name in TOLD else _response(await answering(lambda _: None))
 
     page = _page()
     coming = anyio.Semaphore(_UPLOADS_AT_ONCE)
@@ -76,9 +81,13 @@ def create_app(
     return Gatekeeper(Starlette(routes=routes), gate)
 
 
-async def _answer(
-    request: Request, name: str, bounds: Bounds, work: Callable[[str, bytes], Reply], free: anyio.Semaphore
-) -> Reply:
+def _response(reply: Reply) -> Response:
+    status, content = reply
+    return Response(content, status, media_type="application/json")
+
+
+async def _body(request: Request, bounds: Bounds) -> bytes | Reply:
+    """The body of a request, or why it is not worked on."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         return _refusal(415, "a request is JSON")
     body = bytearray()
@@ -92,13 +101,17 @@ async def _answer(
         return _refusal(408, f"the request has not arrived within {bounds.seconds:g} seconds")
     except ClientDisconnect:
         return _refusal(400, "the request has not arrived whole")  # to nobody
+    return bytes(body)
+
+
+async def _answer(bounds: Bounds, free: anyio.Semaphore, work: Work, name: str, body: bytes, tell: Tell) -> Reply:
     try:
         with anyio.fail_after(bounds.seconds):
             await free.acquire()
     except TimeoutError:
         return _refusal(503, "the studio is busy with other requests; try again")
     try:
-        return await anyio.to_thread.run_sync(work, name, bytes(body))
+        return await anyio.to_thread.run_sync(work, name, body, tell)
     finally:
         free.release()
 

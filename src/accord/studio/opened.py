@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accord import __version__
+from accord.errors import UsageError
 from accord.studio.bounds import DEFAULT_BOUNDS
 from accord.studio.desk import Desk
 from accord.studio.ledgers import Ledgers
@@ -49,12 +50,14 @@ def _about(studio: Studio, _: Nothing) -> object:
 
 
 def _file(studio: Studio, request: File) -> object:
-    return {"name": str(studio.files.path(request.number)), "text": studio.files.text(request.number)}
+    return {**studio.files.one(request.number), "text": studio.files.text(request.number)}
 
 
 def _save(studio: Studio, request: Save) -> object:
-    studio.files.save(request.number, request.text, request.before)
-    return {"saved": str(studio.files.path(request.number))}
+    about = studio.files.one(request.number)
+    if about["path"] != request.path:
+        raise UsageError(f"the studio was started anew and does not have {request.path} open; nothing was saved")
+    return {"name": about["name"], "text": studio.files.save(request.number, request.text, request.before)}
 
 
 def _sessions(studio: Studio, _: Nothing) -> object:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
 
@@ -10,9 +10,11 @@ from accord.errors import UsageError
 
 __all__ = [
     "Complete",
+    "ConflictError",
     "Decide",
     "Edit",
     "File",
+    "Judge",
     "Key",
     "Message",
     "Named",
@@ -40,6 +42,14 @@ class RefusedError(UsageError):
     """The request is one that the studio does not work on."""
 
 
+class ConflictError(UsageError):
+    """A file holds something else than whoever saves has edited: `theirs`, or nothing if it is not there any more."""
+
+    def __init__(self, message: str, theirs: str | None) -> None:
+        super().__init__(message)
+        self.theirs = theirs
+
+
 class _Request(msgspec.Struct, forbid_unknown_fields=True):
     pass
 
@@ -61,11 +71,13 @@ class File(_Request):
 
 
 class Save(_Request):
-    """A new text for such a file; `before` is the one that was edited."""
+    """A new text for such a file; `before` is the one that was edited, or nothing if the file is to be made."""
 
     number: int
+    path: str
+    """Where the page thinks that file is: a studio that was started anew may have others under the same numbers."""
     text: str
-    before: str
+    before: str | None
 
 
 class Text(_Request):
@@ -193,12 +205,26 @@ class Recorded(_Request):
     file: str
 
 
+class Judge(_Request):
+    """A file of recorded runs to be held against a contract."""
+
+    text: str
+    file: Recorded
+    protocol: str | None = None
+
+
 class Runs(_Request):
-    """Recorded runs to be held against a contract."""
+    """What is to be known of recorded runs: counts by a key, and from some place on those that fit a filter."""
 
     text: str
     files: list[Recorded]
     protocol: str | None = None
+    by: str = ""
+    status: Literal["", "conforming", "violating", "incomplete", "unrecognised"] = ""
+    value: str | None = None
+    """What the runs have under the key that is counted by; nothing for any."""
+    search: str = ""
+    first: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
 class OneRun(_Request):

@@ -1,6 +1,8 @@
-"""Recorded runs held against a contract: all of them in a list, and one of them message by message.
+"""Recorded runs held against a contract: all of them counted, some of them listed, one of them message by message.
 
-The judges are those of `accord audit`. Files were sent before, and a request names them by their digests.
+Files were sent before, and a request names them by their digests. They are judged as `accord audit` judges them, and
+the result of each is kept on disk, by the digest of what it is a result of: verdicts and a tally, read in a stream. So
+every figure is one of all runs, however many are listed, and looking at others of them judges nothing again.
 """
 
 from __future__ import annotations
@@ -9,65 +11,97 @@ from collections import Counter
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from accord.audit.cache import Cache
 from accord.audit.coverage import edges_taken
-from accord.audit.judging import StepJudge, TableJudge, is_for_table, standing_of
+from accord.audit.groups import make_tables, text_of
+from accord.audit.judging import standing_of
+from accord.audit.results import Chunk, read_result, read_tally, verdicts_of
+from accord.audit.tally import Tally, add_to, of_file
+from accord.audit.worker import Job, judge_file
+from accord.canonical import digest
 from accord.diagnostics.visible import visible
 from accord.errors import UsageError
 from accord.language.labels import print_word
 from accord.machine.events import Event
 from accord.monitor.step import begin, status, step
 from accord.monitor.verdicts import Violation
-from accord.sources import Broken, Run, read_runs
+from accord.sources import Run, read_runs
 from accord.stepping.moves import occupied
-from accord.studio.requests import RefusedError
 from accord.studio.uploads import uploaded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from accord.audit.model import Status, Verdict
     from accord.machine.contract import Contract
     from accord.machine.tables import Machine
-    from accord.studio.bounds import Bounds
-    from accord.studio.requests import OneRun, Runs
+    from accord.studio.requests import Judge, OneRun, Recorded, Runs
+    from accord.studio.workshop import Workshop
 
-__all__ = ["one_run", "several_runs"]
+__all__ = ["judge", "one_run", "several_runs"]
 
-_TOO_LONG = "it takes longer than {:g} seconds; `accord audit --json` takes its time, and its result opens here"
-_MOST_RUNS = 5_000
+_ORDER: tuple[Status, ...] = (
+    "violating",
+    "incomplete",
+    "unrecognised",
+    "conforming",
+)  # what somebody looks for comes first
+_SHOWN_RUNS = 200
 _MOST_BROKEN = 50
 _MOST_MESSAGES = 1_000
 _LONGEST_TEXT = 4_000
+_BETWEEN = 0.2  # seconds from one word about how far it is to the next
 
 
-def several_runs(contract: Contract, request: Runs, bounds: Bounds, uploads: Path) -> dict[str, object]:
-    """What the contract says of every run of some files."""
-    protocol = contract.protocol_name(request.protocol)
-    judge = TableJudge(contract, protocol) if is_for_table(contract) else StepJudge(contract, protocol)
-    told: list[dict[str, object]] = []
-    more = 0
-    until = monotonic() + bounds.seconds
-    for file in request.files:
-        for run in read_runs(str(uploaded(uploads, file.file)), None, bounds.limits):
-            if monotonic() > until:
-                raise RefusedError(_TOO_LONG.format(bounds.seconds))
-            if isinstance(run, Broken):
-                judge.add_broken(Broken(file.name, run.line, run.reason))
-                continue
-            try:
-                verdict = judge.judge(run)
-            except UsageError as error:
-                judge.add_broken(Broken(file.name, run.line, f"run {run.key}: {error}"))
-                continue
-            if len(told) < _MOST_RUNS:
-                told.append({**verdict.to_json(), "file": file.name})
-            else:
-                more += 1
-    tally = judge.finish()
-    machine = contract.machine(protocol) if contract.machines else None
+def judge(shop: Workshop, request: Judge) -> dict[str, object]:
+    """Judge a file, telling how far it is; what becomes of it is kept."""
+    contract = shop.compiled(request.text)
+    tally = read_tally(_result(shop, contract, request.protocol, request.file))
+    return {"runs": tally.runs, "unreadable": tally.broken}
+
+
+def several_runs(shop: Workshop, request: Runs) -> dict[str, object]:
+    """What the contract says of all runs of some files, and a stretch of the list of those that are asked for."""
+    contract = shop.compiled(request.text)
+    results = [_result(shop, contract, request.protocol, file) for file in request.files]
+    tally = Tally()
+    for file, result in zip(request.files, results, strict=True):
+        add_to(tally, of_file(read_tally(result), file.name))
+
+    def chunks() -> Iterator[tuple[int, Chunk]]:
+        for number, result in enumerate(results):
+            for line in read_result(result):
+                if isinstance(line, Chunk):
+                    shop.tell({"read": number})  # a million runs take longer to be read than a request may take
+                    yield number, line
+
+    names = [file.name for file in request.files]
+    tables = make_tables(((chunk, names[number]) for number, chunk in chunks()), (), None)
+    keys = [*tables.keys, *(["file"] if len(names) > 1 and "file" not in tables.keys else [])]
+    by = next((key for key in (request.by, "model", *keys) if key in keys), "")
+    if by and by not in tables.by:
+        tables = make_tables(((chunk, names[number]) for number, chunk in chunks()), (by,), None)
+
+    def matching() -> Iterator[tuple[int, Verdict]]:
+        for number, chunk in chunks():
+            for verdict in verdicts_of(chunk, names[number]):
+                if _is_asked_for(verdict, by, request):
+                    yield number, verdict
+
+    everything = not request.status and request.value is None and not request.search
+    found: Counter[str] = (
+        Counter(tally.statuses) if everything else Counter(verdict.status for _, verdict in matching())
+    )
+    machine = contract.machine(contract.protocol_name(request.protocol)) if contract.machines else None
     return {
-        "runs": told,
-        "more": more,
+        "statuses": tally.statuses,
+        "keys": keys,
+        "by": by,
+        "groups": [{"value": row.value, "statuses": row.statuses} for row in tables.by.get(by, ())],
+        "found": sum(found.values()),
+        "first": request.first,
+        "runs": list(_stretch(matching(), found, request.first)),
         "broken": [
             {"file": visible(one.file), "line": one.line, "reason": visible(one.reason)}
             for one in tally.first_broken[:_MOST_BROKEN]
@@ -76,6 +110,66 @@ def several_runs(contract: Contract, request: Runs, bounds: Bounds, uploads: Pat
         "unmatched": {visible(name): count for name, count in tally.unmatched.items()},
         "traffic": [] if machine is None else list(_traffic(machine, tally.traffic)),
     }
+
+
+def _result(shop: Workshop, contract: Contract, protocol: str | None, file: Recorded) -> Path:
+    """The result of a file under a contract, worked out unless it was kept."""
+    path = uploaded(shop.uploads, file.file)
+    job = Job(contract, contract.protocol_name(protocol), None, shop.bounds.limits)
+    kept = Cache(shop.uploads / "results")
+    key = digest([job.identity(), file.file])
+    if not kept.has(key):
+        with kept.writing(key) as writing:
+            judge_file(job, str(path), writing.stream, _now_and_then(shop.tell))
+        kept.tidy(shop.bounds.uploads_bytes)
+    return kept.path(key)
+
+
+def _now_and_then(tell: Callable[[dict[str, object]], None]) -> Callable[[int], None]:
+    told = monotonic()
+
+    def watch(judged: int) -> None:
+        nonlocal told
+        now = monotonic()
+        if now - told >= _BETWEEN:
+            told = now
+            tell({"judged": judged})
+
+    return watch
+
+
+def _is_asked_for(verdict: Verdict, by: str, request: Runs) -> bool:
+    if request.status and verdict.status != request.status:
+        return False
+    if request.value is not None:
+        value = verdict.file if by == "file" and "file" not in verdict.metadata else verdict.metadata.get(by)
+        if text_of(value) != request.value:
+            return False
+    if not request.search:
+        return True
+    what = verdict.breach.what if verdict.breach is not None else None
+    about = f"{verdict.run} {verdict.file} {what.clause if what else ''} {what.sentence if what else ''}"
+    return request.search.lower() in about.lower()
+
+
+def _stretch(matching: Iterator[tuple[int, Verdict]], found: Counter[str], first: int) -> Iterator[dict[str, object]]:
+    """The runs from `first` on in the order of their statuses, and within one in that of the files."""
+    begins = dict(zip(_ORDER, _sums(found), strict=True))
+    taken: list[tuple[int, int, Verdict]] = []
+    for number, verdict in matching:
+        place = begins[verdict.status]
+        begins[verdict.status] += 1
+        if first <= place < first + _SHOWN_RUNS:
+            taken.append((place, number, verdict))
+    for _, number, verdict in sorted(taken, key=lambda one: one[0]):
+        yield {**verdict.to_json(), "number": number}
+
+
+def _sums(found: Counter[str]) -> Iterator[int]:
+    total = 0
+    for name in _ORDER:
+        yield total
+        total += found[name]
 
 
 def _traffic(machine: Machine, counted: dict[str, int]) -> Iterator[dict[str, object]]:
@@ -87,9 +181,10 @@ def _traffic(machine: Machine, counted: dict[str, int]) -> Iterator[dict[str, ob
                 yield {"from": state, "word": machine.symbols[symbol].word, "to": target, "times": times}
 
 
-def one_run(contract: Contract, request: OneRun, bounds: Bounds, uploads: Path) -> dict[str, object]:
+def one_run(shop: Workshop, request: OneRun) -> dict[str, object]:
     """One run, message by message, each with its label, its verdict and the states after it."""
-    for run in read_runs(str(uploaded(uploads, request.file.file)), None, bounds.limits):
+    contract = shop.compiled(request.text)
+    for run in read_runs(str(uploaded(shop.uploads, request.file.file)), None, shop.bounds.limits):
         if isinstance(run, Run) and run.key == request.key:
             return {"file": request.file.name, "run": run.key, **_messages(contract, request.protocol, run)}
     raise UsageError(f"{request.file.name} holds no run `{request.key}`")

@@ -1,5 +1,7 @@
 """A process that answers requests, one after the other, and is ended by a timer if one of them takes too long.
 
+Of work on a large file it tells how far it is, and the timer begins anew: what gets on is not what hangs.
+
 Nothing else ends work that is in the middle of something, be it a search, a pattern or a parser written in C. It reads
 requests from its standard input and ends when that ends, so it does not outlive the studio.
 """
@@ -15,15 +17,18 @@ from typing import IO
 
 import msgspec
 
-from accord.studio.answering import reply
+from accord.studio.answering import encode, reply
 from accord.studio.answers import ANSWERS
 from accord.studio.bounds import Bounds
 from accord.studio.workshop import Workshop
 
-__all__ = ["OUT_OF_MEMORY", "main", "read_frame", "write_frame"]
+__all__ = ["OUT_OF_MEMORY", "PROGRESS", "main", "read_frame", "write_frame"]
 
 OUT_OF_MEMORY = 75
 """The exit status of a worker that has needed more memory than it may."""
+
+PROGRESS = 102
+"""In place of a status: what comes is not the answer yet."""
 
 _HEAD = struct.Struct(">HQ")
 
@@ -67,7 +72,11 @@ def main() -> int:
 
 
 def _work(asked: IO[bytes], told: IO[bytes], bounds: Bounds, uploads: Path) -> None:
-    workshop = Workshop(bounds, uploads)
+    def tell(progress: dict[str, object]) -> None:
+        signal.setitimer(signal.ITIMER_REAL, bounds.seconds)
+        write_frame(told, PROGRESS, encode(progress))
+
+    workshop = Workshop(bounds, uploads, tell)
     while (frame := read_frame(asked)) is not None:
         size, content = frame
         signal.setitimer(signal.ITIMER_REAL, bounds.seconds)

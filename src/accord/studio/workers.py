@@ -14,15 +14,17 @@ import tempfile
 import threading
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import IO, TYPE_CHECKING, Self
 
 import msgspec
 
 from accord.errors import InternalError
 from accord.studio.answering import encode
-from accord.studio.worker import OUT_OF_MEMORY, read_frame, write_frame
+from accord.studio.worker import OUT_OF_MEMORY, PROGRESS, read_frame, write_frame
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from accord.studio.answering import Reply
     from accord.studio.bounds import Bounds
 
@@ -51,10 +53,20 @@ class Workers:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def answer(self, name: str, body: bytes) -> Reply:
-        """The answer to a request, or why there is none. It takes no longer than the bounds say."""
+    def answer(self, name: str, body: bytes, tell: Callable[[bytes], None]) -> Reply:
+        """The answer to a request, or why there is none. It takes no longer than the bounds say to tell how far it is.
+
+        Whoever does not want the answer any more raises something when told; the work is ended then.
+        """
         worker = self._taken()
-        answer = worker.ask(name, body)
+        try:
+            answer = worker.ask(name, body, tell)
+        except BaseException:
+            worker.kill()
+            with self._lock:
+                self._busy.discard(worker)
+            worker.bury()
+            raise
         with self._lock:
             self._busy.discard(worker)
             if answer is not None:
@@ -111,13 +123,19 @@ class _Worker:
     def is_alive(self) -> bool:
         return self._process.poll() is None
 
-    def ask(self, name: str, body: bytes) -> Reply | None:
+    def ask(self, name: str, body: bytes, tell: Callable[[bytes], None]) -> Reply | None:
         """Its answer; nothing if it has ended."""
         called = name.encode()
         self._tell(len(called), called + body)
         assert self._process.stdout is not None  # noqa: S101 - for the type checker
+        while (frame := self._heard(self._process.stdout)) is not None and frame[0] == PROGRESS:
+            tell(frame[1])
+        return frame
+
+    @staticmethod
+    def _heard(told: IO[bytes]) -> tuple[int, bytes] | None:
         try:
-            return read_frame(self._process.stdout)
+            return read_frame(told)
         except (OSError, ValueError):  # it was ended by `close` in the meantime
             return None
 

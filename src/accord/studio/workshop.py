@@ -14,6 +14,7 @@ from accord.studio.contracts import examine_text
 from accord.studio.walking import Memory
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from accord.machine.contract import Contract
@@ -26,11 +27,14 @@ _REMEMBERED = 16
 
 
 class Workshop:
-    """The bounds that are kept, the folder of files that were sent, and what was looked at last."""
+    """The bounds that are kept, the files that were sent, whom to tell how far work is, and what was looked at last."""
 
-    def __init__(self, bounds: Bounds, uploads: Path) -> None:
+    def __init__(
+        self, bounds: Bounds, uploads: Path, tell: Callable[[dict[str, object]], None] = lambda _: None
+    ) -> None:
         self.bounds = bounds
         self.uploads = uploads
+        self.tell = tell
         self.examine = lru_cache(_REMEMBERED)(self._examine)
         self.memory = Memory()
 
