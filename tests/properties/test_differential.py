@@ -26,7 +26,7 @@ from accord.monitor import step as step_module
 from tests.properties.differential import campaign, monitor_for
 
 SOAK = bool(os.environ.get("ACCORD_SOAK"))
-PAIRS = 50_000 if SOAK else 5_000
+PAIRS = 50_000 if SOAK else 4_000
 CHUNKS = 40 if SOAK else 4
 CAMPAIGNS = [(flavour, seed) for flavour in ("plain", "data", "data rules") for seed in range(CHUNKS)]
 
@@ -38,6 +38,8 @@ def test_machine_agrees_with_reference(flavour, seed, health):
     assert seen.pairs >= PAIRS
     seen.check_floors()
     health(seen.sentence())
+    if not seed:
+        health("\n".join(census.table() for census in seen.tables()))
 
 
 # -- planted bugs ------------------------------------------------------------------------------------------------------
