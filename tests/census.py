@@ -8,7 +8,7 @@ stay empty is explained in one line, and fails when it is not empty.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 Cell = tuple[str, str]
@@ -77,6 +77,15 @@ class Census:
             ).rstrip()
             for row in rows
         ]
-        return "\n".join(
-            (*lines, *(f"— {construct} × {place}: {why}" for (construct, place), why in self.never.items()))
-        )
+        return "\n".join((*lines, *self._reasons()))
+
+    def _reasons(self) -> Iterator[str]:
+        """One line for each reason, however many cells it explains; more where they are no rectangle."""
+        for why in dict.fromkeys(self.never.values()):
+            places: dict[str, list[str]] = {}
+            for (construct, place), given in self.never.items():
+                if given == why:
+                    places.setdefault(construct, []).append(place)
+            for columns in dict.fromkeys(map(tuple, places.values())):
+                rows = (construct for construct, found in places.items() if tuple(found) == columns)
+                yield f"— {', '.join(rows)} × {', '.join(columns)}: {why}"

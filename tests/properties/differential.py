@@ -7,7 +7,9 @@ it looked at: a campaign that only ever looked at refused events would find noth
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, field
 from random import Random
 
@@ -17,11 +19,18 @@ from accord.language.tree import Action, Choice, Declaration, Document, Interlea
 from accord.limits import DEFAULT_LIMITS
 from accord.machine import compile_document
 from accord.monitor.verdicts import Blocked, Ok, Unrecognized, Violation
+from accord.semantics.data import Event, happening
+from accord.semantics.places import advance
+from tests.census import Census
 from tests.properties.generate import kinds, random_action, random_protocol, size
 from tests.properties.generate_data import random_document, random_payload
+from tests.properties.made import tables_of
+from tests.properties.met import Met
 
-TRACES_PER_PROTOCOL = 5
+TRACES_PER_PROTOCOL = 4
 LONGEST_TRACE = 14
+LONG_LIVES = 0.02  # what is bounded by a short trace would never be seen
+LONG_LIFE = (30, 30, 210)
 TRIES_FOR_A_FITTING_PAYLOAD = 6
 
 KIND = {Ok: "ok", Violation: "violation", Blocked: "blocked", Unrecognized: "unrecognized"}
@@ -43,6 +52,15 @@ class Health:
     largest: int = 0
     with_kind: Counter[str] = field(default_factory=Counter)
 
+    def __post_init__(self) -> None:
+        self.made = tables_of(self.flavour)
+        self.met = Met(self.flavour)
+
+    def tables(self) -> Iterator[Census]:
+        """What contracts were made of, and what sessions met."""
+        yield from (table.census for table in self.made)
+        yield from self.met.censuses()
+
     def share(self, counter: Counter[str], key: str) -> float:
         return counter[key] / max(1, counter.total())
 
@@ -52,7 +70,8 @@ class Health:
             f"differential, {self.flavour}: {self.pairs:,} pairs of {self.protocols:,} contracts "
             f"({self.thrown_away:,} ill-formed ones thrown away), mean size {self.sizes / self.protocols:.1f}, "
             f"largest {self.largest}, {share}; {self.events.total():,} events, "
-            f"{self.share(self.events, 'ok'):.0%} accepted, longest accepted run {self.longest_accepted}; "
+            f"{self.share(self.events, 'ok'):.0%} accepted, {self.events['ambiguous']:,} ambiguous, "
+            f"longest accepted run {self.longest_accepted}; "
             f"refused by {dict(self.clauses)}; closed {dict(self.outcomes)}"
         )
 
@@ -60,7 +79,7 @@ class Health:
         """A generator that has gone stale is a failure, not a success."""
         assert self.share(self.events, "ok") > 0.4, self.sentence()
         assert self.events["violation"] > self.pairs * 0.1, self.sentence()
-        assert self.events["blocked"] and self.events["unrecognized"], self.sentence()
+        assert self.events["blocked"] and self.events["unrecognized"] and self.events["ambiguous"], self.sentence()
         assert self.longest_accepted >= LONGEST_TRACE - 2, self.sentence()
         assert self.sizes / self.protocols > 5, self.sentence()
         for outcome in ("ok", "violation", "blocked", "unrecognized"):
@@ -73,6 +92,10 @@ class Health:
             assert self.with_kind["clauses"] > self.protocols * 0.3, self.sentence()
             assert self.with_kind["gates"] > self.protocols * 0.05, self.sentence()
         assert self.thrown_away < self.protocols * 12, self.sentence()
+        for table in self.made:
+            table.census.check(2)
+        for census in self.met.censuses():
+            census.check(1)
 
 
 def monitor_for(document: Document, rng: Random) -> Monitor:
@@ -132,8 +155,22 @@ class Telling:
             else:
                 monitor.peek_receive(self.action.label, self.payload, sender=self.action.partner, by=self.by)
 
+    def event(self) -> Event:
+        return happening(self.action.direction, self.action.label, self.action.partner, self.payload, self.by)
+
     def __str__(self) -> str:
         return f"{semantics.word(self.action)} {self.payload} by {self.by}"
+
+
+def lasting_telling(rng: Random, reference: semantics.Session, state, flavour: str) -> Telling:
+    """Something after which the session goes on, where a few tries find it."""
+    for _ in range(TRIES_FOR_A_FITTING_PAYLOAD):
+        telling = random_telling(rng, state, flavour)
+        trial = copy(reference)
+        with suppress(ValueError):
+            if telling.tell(trial).kind == "ok" and (state is None or trial._course.moves()):
+                break
+    return telling
 
 
 def random_telling(rng: Random, state, flavour: str) -> Telling:
@@ -149,7 +186,7 @@ def random_telling(rng: Random, state, flavour: str) -> Telling:
         by = "ana" if bare.direction == "?" and rng.random() < 0.5 else None
         telling = Telling(bare, random_payload(rng), by)
         try:
-            if state is None or semantics.step(state, bare.direction, bare.label, partner, telling.payload, by):
+            if state is None or rng.random() < 0.15 or advance(state, telling.event()):
                 break
         except ValueError:
             break
@@ -168,11 +205,17 @@ def compare(document: Document, rng: Random, health: Health, make_monitor=monito
     def difference(what: str, mine: object, theirs: object) -> str:
         return f"{document!r} after {told}: {what}: accord {mine}, reference {theirs}"
 
-    for _ in range(rng.randint(1, LONGEST_TRACE)):
+    lasting = rng.random() < LONG_LIVES
+    for left in reversed(range(rng.choice(LONG_LIFE) if lasting else rng.randint(1, LONGEST_TRACE))):
         over = state is not None and not semantics.moves(state)
-        if (over or reference.status == "violated") and rng.random() < 0.7:
+        if (over or reference._final == "violated") and rng.random() < 0.7:
             break  # little to be learnt from a session that is over
-        telling = random_telling(rng, state, health.flavour)
+        if not lasting:
+            telling = random_telling(rng, state, health.flavour)
+        elif left or rng.random() < 0.4:
+            telling = lasting_telling(rng, reference, state, health.flavour)
+        else:  # it ends in another way than by a legal step
+            telling = Telling(rng.choice((random_action(rng), Action("!", "Unrecognized"))), None, None)
         told.append(str(telling))
         mine = theirs = None
         with suppress(ValueError):
@@ -187,13 +230,15 @@ def compare(document: Document, rng: Random, health: Health, make_monitor=monito
         health.events[theirs.kind] += 1
         if theirs.kind == "violation":
             health.clauses["protocol" if theirs.clause == "protocol" else "rule"] += 1
+        health.met.event(document, state, telling.event(), theirs.kind, theirs.clause)
         if theirs.kind == "ok":
             accepted += 1
             if state is not None:
-                event = telling.action
-                state = semantics.step(state, event.direction, event.label, event.partner, telling.payload, telling.by)
+                state = advance(state, telling.event())
         if answer(mine) != (theirs.kind, theirs.expected, theirs.clause):
             return difference("verdict", answer(mine), theirs)
+        if lasting and rng.random() < 0.8:
+            continue  # for what follows, the reference goes through the whole history
         if (monitor.status, monitor.allowed()) != (reference.status, reference.allowed()):
             return difference("status", (monitor.status, monitor.allowed()), (reference.status, reference.allowed()))
         if rng.random() < 0.2:  # asking changes nothing, not even what is prepared
@@ -202,6 +247,7 @@ def compare(document: Document, rng: Random, health: Health, make_monitor=monito
             monitor = Monitor.restore(monitor.contract, monitor.snapshot())
     mine, theirs = monitor.close(), reference.close()
     health.outcomes[theirs.kind] += 1
+    health.met.closed(document, accepted, theirs.kind, theirs.clause)
     health.longest_accepted = max(health.longest_accepted, accepted)
     if (answer(mine), monitor.status) != ((theirs.kind, theirs.expected, theirs.clause), reference.status):
         return difference("closing", answer(mine), theirs)
@@ -211,6 +257,8 @@ def compare(document: Document, rng: Random, health: Health, make_monitor=monito
 def look_at(document: Document, health: Health) -> None:
     """Count what the contract is made of."""
     health.protocols += 1
+    for table in health.made:
+        table.census.add(table.cells(document))
     measure = 0
     for declaration in document.declarations:
         body = declaration.body

@@ -8,6 +8,7 @@ reference itself behind that interface: with it a campaign finds nothing, and wi
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass, field
 from random import Random
@@ -20,6 +21,7 @@ from accord.monitor.verdicts import Blocked, Ok, Unrecognized, Violation
 from accord.semantics.data import happening
 from accord.semantics.rules import deadlines, owes
 from accord.semantics.slices import key_of
+from tests.census import Census
 from tests.properties.generate import random_action
 from tests.properties.generate_time import (
     KEYS,
@@ -28,9 +30,13 @@ from tests.properties.generate_time import (
     random_keyed_payload,
     random_time,
 )
+from tests.properties.made import tables_of
+from tests.properties.met import MetOverTime
 
-TRACES_PER_CONTRACT = 5
+TRACES_PER_CONTRACT = 3
 LONGEST_TRACE = 16
+LONG_LIVES = 0.025  # what is bounded by a short trace would never be seen
+LONG_LIFE = (40, 140)
 TRIES_FOR_A_FITTING_PAYLOAD = 6
 
 KIND = {Ok: "ok", Violation: "violation", Blocked: "blocked", Unrecognized: "unrecognized"}
@@ -74,6 +80,15 @@ class Health:
     happened: Counter[str] = field(default_factory=Counter)
     longest_accepted: int = 0
 
+    def __post_init__(self) -> None:
+        self.made = tables_of(self.flavour)
+        self.met = MetOverTime(self.flavour)
+
+    def tables(self) -> Iterator[Census]:
+        """What contracts were made of, and what sessions met."""
+        yield from (table.census for table in self.made)
+        yield from self.met.censuses()
+
     def sentence(self) -> str:
         return (
             f"differential over time, {self.flavour}: {self.pairs:,} pairs of {self.contracts:,} contracts "
@@ -96,6 +111,10 @@ class Health:
         if self.flavour == "slices time":
             assert self.happened["late in one of several instances"] > self.pairs * 0.01, self.sentence()
         assert self.thrown_away < self.contracts * 30, self.sentence()
+        for table in self.made:
+            table.census.check(2)
+        for census in self.met.censuses():
+            census.check(1)
 
 
 # -- the other engine --------------------------------------------------------------------------------------------------
@@ -230,7 +249,7 @@ class Witness:
     def before(self, at: float) -> None:
         """Time is about to pass."""
         reference = self.reference
-        if reference.status in {"violated", "incomplete"} or not reference._timed or reference._clock is None:
+        if reference._final is not None or not reference._timed or reference._clock is None:
             return
         due = reference.next_due()
         self.happened["at the moment it was due"] += due == at
@@ -278,7 +297,7 @@ class Witness:
 
     def closing(self, at: float) -> None:
         """The session is about to be closed."""
-        if self.reference.status != "violated" and self.reference._clock is not None:
+        if self.reference._final != "violated" and self.reference._clock is not None:
             self.happened["late at closing"] += bool(self.reference._missed(at))
             dues = [due for rule in self.reference._rules for due in deadlines(rule, self.reference._history)]
             self.happened["open at closing"] += any(due >= at for due in dues)
@@ -309,7 +328,7 @@ class Pair:
 
     def __init__(self, document: Document, rng: Random, health: Health, make) -> None:
         self.rng, self.health = rng, health
-        self.timed = is_timed(document)
+        self.document, self.timed = document, is_timed(document)
         self.now = float(rng.randint(0, 3))
         mode, at = rng.choice(("halt", "refuse")), self.now if rng.random() < 0.5 else None
         self.title = f"{document!r} {mode} at {at}"
@@ -318,6 +337,7 @@ class Pair:
         self.witness = Witness(document, self.reference, health)
         self.owed: set = set()
         self.accepted = 0
+        self.lasting = False
 
     def difference(self, what: str, mine: object, theirs: object) -> str:
         return f"{self.title} after {self.told}: {what}: accord {mine}, reference {theirs}"
@@ -330,18 +350,35 @@ class Pair:
             return None if self.rng.random() < 0.5 else self.now - 0.25
         return random_time(self.rng, self.now, self.reference.next_due())
 
+    def telling(self, at: float | None) -> Telling:
+        """What is told next; where the session is to last, something after which it goes on."""
+        for _ in range(TRIES_FOR_A_FITTING_PAYLOAD):
+            telling = random_telling(self.rng, self.reference._course, at)
+            trial = copy(self.reference)
+            answered = telling.tell(trial) if self.lasting else None
+            if not self.lasting or (
+                answered and answered[0] == "ok" and (trial._course is None or trial._course.moves())
+            ):
+                break
+        return telling
+
     def step(self) -> str | None:
         """Something happens on both; the difference in words, if there is one."""
         at = self.time()
         if at is not None and at >= self.now:
             self.witness.before(at)
+        if self.reference._course is not None and self.reference._final is None:
+            self.health.met.waiting(
+                self.document, self.reference._course.states.values(), self.now if at is None else at
+            )
         if at is not None and self.rng.random() < 0.15:
             self.told.append(f"@{at} tick")
             theirs, mine = timing(at, self.reference.tick), timing(at, self.other.tick)
         else:
-            telling = random_telling(self.rng, self.reference._course, at)
+            telling = self.telling(at)
             self.told.append(str(telling))
             self.witness.event(telling)
+            self.health.met.event(telling.action.direction, telling.payload)
             foretold = telling.tell(self.other, peek=True) if self.rng.random() < 0.2 else ...
             theirs, mine = telling.tell(self.reference), telling.tell(self.other)
             if foretold not in (..., mine):
@@ -354,10 +391,14 @@ class Pair:
         self.health.happened["misuse"] += theirs is None
         if theirs is not None and at is not None and self.timed:
             self.now = max(self.now, at)
-        self.owed = self.witness.after(self.owed)
+        if not self.lasting:  # it goes through the whole history
+            self.owed = self.witness.after(self.owed)
         return self.standing()
 
     def standing(self) -> str | None:
+        """Whether both stand alike; now and then the other is put to rest and restored."""
+        if self.lasting and self.rng.random() < 0.8:
+            return None  # the reference goes through the whole history for it
         mine = self.other.status, list(self.other.allowed()), self.other.next_due()
         theirs = self.reference.status, self.reference.allowed(), self.reference.next_due()
         if mine != theirs:
@@ -372,6 +413,7 @@ class Pair:
             self.witness.closing(at)
         theirs, mine = timing(at, self.reference.close), timing(at, self.other.close)
         self.health.outcomes[theirs[0] if theirs else "misuse"] += 1
+        self.health.met.closed(self.accepted)
         self.health.longest_accepted = max(self.health.longest_accepted, self.accepted)
         if theirs != mine:
             return self.difference("closing", mine, theirs)
@@ -381,8 +423,9 @@ class Pair:
 def compare(document: Document, rng: Random, health: Health, make) -> str | None:
     """Run one random trace on both engines; the first difference in words, or `None`."""
     pair = Pair(document, rng, health, make)
-    for _ in range(rng.randint(1, LONGEST_TRACE)):
-        if pair.reference.status == "violated" and rng.random() < 0.7:
+    pair.lasting = rng.random() < LONG_LIVES
+    for _ in range(rng.choice(LONG_LIFE) if pair.lasting else rng.randint(1, LONGEST_TRACE)):
+        if pair.reference._final == "violated" and rng.random() < 0.7:
             break  # little to be learnt from a session that is over
         found = pair.step()
         if found is not None:
@@ -397,6 +440,8 @@ def campaign(seed: int, pairs: int, make, flavour: str) -> tuple[Health, str | N
     while health.pairs < pairs:
         document, thrown_away = random_contract_over_time(rng, flavour)
         health.contracts += 1
+        for table in health.made:
+            table.census.add(table.cells(document))
         health.thrown_away += thrown_away
         for _ in range(TRACES_PER_CONTRACT):
             health.pairs += 1

@@ -46,11 +46,27 @@ def _random_choice(rng: Random, depth: int, scope: tuple[str, ...]) -> Choice:
         if (head.direction, head.label) in heads:
             continue
         heads.add((head.direction, head.label))
-        rest = [_random_steps(rng, depth - 1, scope)] if rng.random() < 0.6 else []
-        branches.append(sequence([head, *rest]))
+        twins = [head]
+        if rng.random() < 0.08:  # two branches of one label, told apart by the partner
+            twins = [Action(head.direction, head.label, partner) for partner in ("B", "C")]
+        for twin in twins:
+            rest = [_random_steps(rng, depth - 1, scope)] if rng.random() < 0.6 else []
+            branches.append(sequence([twin, *rest]))
     if rng.random() < 0.2:
         branches.append(End())
     return Choice(tuple(branches))
+
+
+def _random_loop(rng: Random, depth: int, scope: tuple[str, ...]) -> Recursion:
+    loop = rng.choice(LOOPS)
+    outer = [name for name in scope if name != loop]
+    if outer and rng.random() < 0.15:  # a loop that never turns: it jumps back to one around it
+        return Recursion(loop, Variable(rng.choice(outer)))
+    if rng.random() < 0.25:  # a loop that is left, so that something can stand behind it
+        again, leave = random_action(rng), random_action(rng)
+        if (again.direction, again.label) != (leave.direction, leave.label):
+            return Recursion(loop, Choice((sequence([again, Variable(loop)]), leave)))
+    return Recursion(loop, _random_steps(rng, depth - 1, (*scope, loop)))
 
 
 def _random_steps(rng: Random, depth: int, scope: tuple[str, ...]) -> Protocol:
@@ -59,6 +75,8 @@ def _random_steps(rng: Random, depth: int, scope: tuple[str, ...]) -> Protocol:
         tail = rng.random()
         if scope and tail < 0.35:
             return sequence([random_action(rng), Variable(rng.choice(scope))])
+        if tail > 0.94:
+            return End()
         return sequence([random_action(rng), End()]) if tail < 0.5 else random_action(rng)
     for _ in range(rng.randint(1, 4)):
         kind = rng.random()
@@ -67,8 +85,7 @@ def _random_steps(rng: Random, depth: int, scope: tuple[str, ...]) -> Protocol:
         elif kind < 0.66:
             steps.append(_random_choice(rng, depth, scope))
         elif kind < 0.87:
-            loop = rng.choice(LOOPS)
-            steps.append(Recursion(loop, _random_steps(rng, depth - 1, (*scope, loop))))
+            steps.append(_random_loop(rng, depth, scope))
         else:
             parts = tuple(_random_steps(rng, depth - 2, ()) for _ in range(rng.randint(2, 3)))
             steps.append(Interleaving(parts))
@@ -86,7 +103,7 @@ def random_protocol(rng: Random) -> tuple[Protocol, int]:
     """A well-formed protocol and how many attempts were thrown away to get it."""
     thrown_away = 0
     while True:
-        body = _random_steps(rng, rng.choice((1, 2, 2, 3, 3, 4)), ())
+        body = End() if rng.random() < 0.02 else _random_steps(rng, rng.choice((1, 2, 2, 3, 3, 4)), ())
         document = Document((Declaration(None, body),), Source(""))
         if not any(d.severity == "error" for d in check_document(document, DEFAULT_LIMITS)):
             return body, thrown_away

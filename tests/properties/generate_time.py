@@ -27,14 +27,14 @@ from accord.language.tree import (
     sequence,
 )
 from accord.limits import DEFAULT_LIMITS
-from tests.properties.generate import random_action, random_protocol
+from tests.properties.generate import LOOPS, random_action, random_protocol
 from tests.properties.generate_data import decorated, random_pattern, random_payload, random_rule
 
 DURATIONS = (500, 1_000, 1_000, 2_000, 3_000, 5_000)
 NAN = float("nan")
 KEYS = (1, 1, 1, 1, 1.0, 2, 2, 2, "1", True, None, [1], [1.0], {"n": 1}, {"n": [1]}, {"n": [], "m": {"l": [True]}})
 NO_KEYS = (NAN, [1, NAN], {"n": NAN}, {"n": [NAN]})
-FIELDS = (("k",), ("k",), ("k",), ("o", "k"))
+FIELDS = (("k",), ("k",), ("o", "k"))
 
 
 def timed(rng: Random, node: Protocol, scope: tuple[str, ...] = ()) -> Protocol:
@@ -47,7 +47,7 @@ def timed(rng: Random, node: Protocol, scope: tuple[str, ...] = ()) -> Protocol:
         return Recursion(node.variable, timed(rng, node.body, (*scope, node.variable)))
     if isinstance(node, Choice):
         node = Choice(tuple(_timed_branch(rng, branch, scope) for branch in node.branches))
-    if isinstance(node, Action | Choice) and rng.random() < 0.3:
+    if isinstance(node, Action | Choice) and rng.random() < (0.5 if isinstance(node, Choice) else 0.3):
         return Deadline(node, rng.choice(DURATIONS), _late(rng, scope, 2))
     return node
 
@@ -65,14 +65,18 @@ def _late(rng: Random, scope: tuple[str, ...], depth: int) -> Protocol:
         return End()
     if kind < 0.3 and scope:
         return Variable(rng.choice(scope))
-    if kind < 0.6 or depth == 0:
+    if kind < 0.5 or depth == 0:
         return random_action(rng)
     if kind < 0.75:
-        return Deadline(random_action(rng), rng.choice(DURATIONS), _late(rng, scope, depth - 1))
+        body = Choice((random_action(rng), End())) if rng.random() < 0.35 else random_action(rng)
+        return Deadline(body, rng.choice(DURATIONS), _late(rng, scope, depth - 1))
     if kind < 0.85:
         return sequence([random_action(rng), _late(rng, scope, depth - 1)])
-    if kind < 0.92:
+    if kind < 0.9:
         return Interleaving((random_action(rng), _late(rng, (), depth - 1)))
+    if kind < 0.95:
+        loop = rng.choice(LOOPS)
+        return Recursion(loop, sequence([random_action(rng), _late(rng, (*scope, loop), depth - 1)]))
     return Choice((random_action(rng), End()))
 
 
@@ -100,15 +104,15 @@ def random_contract_over_time(rng: Random, flavour: str) -> tuple[Document, int]
         if rng.random() < 0.85:
             body, _ = random_protocol(rng)
             body = timed(rng, body) if time else body
-            body = decorated(rng, body) if rng.random() < 0.3 else body
+            body = decorated(rng, body) if rng.random() < 0.7 else body
             each = rng.choice(FIELDS) if slices and rng.random() < 0.7 else None
             items.append(Declaration("P", body, each=each))
-        for index in range(rng.randint(0 if items else 1, 2)):
-            make = random_deadline_rule if time and rng.random() < 0.6 else random_rule
+        for index in range(rng.choice((0, 1, 1, 2, 3) if items else (1, 2, 3))):
+            make = random_deadline_rule if time and rng.random() < 0.5 else random_rule
             rule = make(rng, f"rule {index}")
-            if slices and rng.random() < 0.6:
+            if slices and rng.random() < 0.5:
                 rule = replace(rule, each=rng.choice(FIELDS))
-                if not time and rng.random() < 0.3:  # the form whose instances come and go
+                if not time and rng.random() < 0.6:  # the form whose instances come and go
                     rule = replace(rule, body=After(random_pattern(rng), Happened(random_pattern(rng)), each=True))
             items.append(rule)
         document = Document(tuple(items), Source(""))
@@ -144,7 +148,7 @@ def random_keyed_payload(rng: Random, direction: str, key: object) -> dict:
     place = rng.random()
     if place < 0.05:
         return payload
-    if place < 0.06:
+    if rng.random() < 0.015:
         key = rng.choice(NO_KEYS)
     if place < (0.2 if direction == "?" else 0.09):  # what is sent has no call, so there it is no key
         payload.pop("o", None)

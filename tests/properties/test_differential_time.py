@@ -12,7 +12,7 @@ from accord.language.tree import Choice, Deadline, Document, End, Interleaving, 
 from tests.properties.differential_time import Mirror, Product, campaign
 
 SOAK = bool(os.environ.get("ACCORD_SOAK"))
-PAIRS = 5_000 if SOAK else 2_000
+PAIRS = 5_000 if SOAK else 1_700
 CHUNKS = 20 if SOAK else 2
 FLAVOURS = ("time", "slices", "slices time")
 
@@ -26,6 +26,8 @@ def test_machine_agrees_with_reference(flavour, seed, health):
     assert seen.pairs >= PAIRS
     seen.check_floors()
     health(seen.sentence())
+    if not seed:
+        health("\n".join(census.table() for census in seen.tables()))
 
 
 # -- planted bugs ------------------------------------------------------------------------------------------------------

@@ -17,7 +17,9 @@ from accord.machine import labeller as labeller_module
 from accord.machine.labeller import Labeller
 from accord.semantics.events import label_of
 from accord.sources.model import KINDS, Message
+from tests.properties.generate_data import as_json
 from tests.properties.generate_events import NAMES, TEXTS, VALUES, random_events
+from tests.properties.made_events import MadeEvents
 
 
 def random_body(rng):
@@ -28,31 +30,50 @@ def random_body(rng):
     return json.dumps(body) if rng.random() < 0.3 else body
 
 
-def random_message(rng):
-    kind = rng.choice(KINDS)
+def random_message(rng, events):
+    """Anything, or something that one of the lines is about and that may fit its guards too."""
+    line = rng.choice(events.lines) if events is not None and rng.random() < 0.6 else None
+    origin = None if line is None else line.origin
+    kind = rng.choice(KINDS) if origin is None else origin.kind
     if kind in {"user", "agent"}:
         return Message(kind, 0, rng.choice(TEXTS))
     call_id = rng.choice([None, "", "12", "yes"])
-    name = rng.choice([*NAMES, None])
+    name = rng.choice([*NAMES, None] if origin is None else origin.names)
     message = Message(kind, 0, random_body(rng), name, call_id)
+    if line is not None and rng.random() < 0.7:
+        message = Message(kind, 0, {"x": 1, "y": {"z": 1}, **fields_of(rng, line)}, name, call_id)
     if kind in {"result", "error"} and rng.random() < 0.7:
         message.answers = Message(rng.choice(["call", "user call"]), 0, random_body(rng), name, call_id)
     return message
 
 
-def differences(rng, rounds):
+def fields_of(rng, line):
+    """Fields that have what the guards of a line name, or are in the list that they name."""
+    fields = {}
+    for guard in line.guards:
+        value = as_json(guard.operand.scalar)
+        value = rng.choice(value) if guard.operator == "in" and value else value
+        fields |= {guard.path[0]: value if len(guard.path) == 1 else {guard.path[1]: value}}
+    return fields
+
+
+def differences(rng, rounds, made):
     """What the two disagree on, and how often each outcome was met."""
     seen: Counter[str] = Counter()
     for _ in range(rounds):
         events = None if rng.random() < 0.1 else random_events(rng)
         heard = None if rng.random() < 0.3 else frozenset(rng.sample(NAMES, 2))
         labeller = Labeller(events, heard)
+        if events is not None:
+            made.add(events)
         for _ in range(12):
-            message = random_message(rng)
+            message = random_message(rng, events)
             answers_user = message.answers is not None and message.answers.kind == "user call"
             right = label_of(
                 events, message.kind, message.name, message.payload, answers_user=answers_user, heard=heard
             )
+            if events is not None and right is not None:
+                made.decided(events.lines[right[2]])
             label = labeller.label(message)
             found = None if label is None else (label.direction, label.label, label.line)
             seen["unmatched" if right is None else "ignored" if right[1] is None else "labelled"] += 1
@@ -63,10 +84,12 @@ def differences(rng, rounds):
 
 def test_the_labeller_says_what_the_events_mean(soak, health):
     rounds = 20_000 if soak else 1_500
-    *wrong, seen = differences(Random(8), rounds)
+    made = MadeEvents()
+    *wrong, seen = differences(Random(8), rounds, made)
     assert wrong == []
+    made.check()
     assert min(seen.values()) > rounds / 10, seen
-    health(f"events: {rounds:,} random blocks, {sum(seen.values()):,} messages, {dict(seen)}")
+    health(f"events: {rounds:,} random blocks, {sum(seen.values()):,} messages, {dict(seen)}\n{made.table()}")
 
 
 REAL = {
@@ -97,7 +120,7 @@ BUGS = {
 def test_a_planted_bug_is_found(bug, monkeypatch):
     name, replacement = BUGS[bug]
     monkeypatch.setattr(labeller_module, name, replacement)
-    found = next(differences(Random(8), 1_500))
+    found = next(differences(Random(8), 1_500, MadeEvents()))
     assert not isinstance(found, Counter)
 
 

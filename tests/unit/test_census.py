@@ -51,3 +51,20 @@ def test_a_cell_that_is_not_in_the_table_is_an_error(cell):
         census().add([cell])
     with pytest.raises(ValueError, match="no such cell"):
         Census("what", ("loop",), ("head",), {cell: "why"})
+
+
+def test_cells_with_one_reason_are_explained_together():
+    never = {
+        ("loop", "head"): "no heads",
+        ("loop", "last"): "no heads",
+        ("jump", "head"): "no heads",
+        ("jump", "last"): "no heads",
+        ("end", "head"): "no heads",
+        ("end", "last"): "no ends",
+    }
+    made = Census("what", ("loop", "jump", "end"), ("head", "last"), never)
+    assert made.table().splitlines()[4:] == [
+        "— loop, jump × head, last: no heads",
+        "— end × head: no heads",
+        "— end × last: no ends",
+    ]
