@@ -15,6 +15,7 @@ import pytest
 from accord import Blocked, Ok, PostgresStore, RedisStore, StoredSession, StoreError, UsageError, Violation
 from accord.stores import postgres as postgres_module
 from accord.testing.conformance.concurrency import all_at_once
+from accord.testing.conformance.forks import Child
 from tests.stores.harnesses import PostgresHarness, RedisHarness
 from tests.stores.proxy import Proxy
 
@@ -159,7 +160,7 @@ def test_a_fork_while_a_thread_holds_a_lock_of_the_driver(cache):
         inside.wait(60)
         child = os.fork()
         if child == 0:
-            signal.alarm(20)
+            signal.alarm(100)  # a child that is stuck ends
             os._exit(0 if session.send("pay") == Ok() else 1)
         try:
             assert os.waitpid(child, 0)[1] == 0
@@ -170,6 +171,31 @@ def test_a_fork_while_a_thread_holds_a_lock_of_the_driver(cache):
 
 
 # -- both --------------------------------------------------------------------------------------------------------------
+
+
+def connection_of(store):
+    """What the server calls the connection that this thread uses."""
+    if isinstance(store, RedisStore):
+        return store._client.client_id()
+    with store._using() as db:
+        return db.info.backend_pid
+
+
+@pytest.mark.parametrize("kind", ["database", "cache"])
+def test_a_child_has_a_connection_of_its_own(request, kind):
+    """One that it shared with its parent would do until both are in the middle of something."""
+    with request.getfixturevalue(kind).open() as store:
+        session = StoredSession(store, ONCE, "s1")
+        session.send("note")
+        ours = connection_of(store)
+
+        def work(_):
+            assert session.send("note") == Ok()
+            assert connection_of(store) != ours
+
+        Child(work).end()
+        assert connection_of(store) == ours, "and nobody has closed ours"
+        assert session.send("pay") == Ok()
 
 
 @pytest.mark.parametrize(
