@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 import tempfile
@@ -9,8 +10,6 @@ import weakref
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-
-import anyio
 
 from accord.studio.answering import reply
 from accord.studio.answers import ANSWERS
@@ -57,6 +56,10 @@ class Asker:
         self.uploads = Path(tempfile.mkdtemp(prefix="accord-asker-"))
         weakref.finalize(self, shutil.rmtree, self.uploads, ignore_errors=True)
         self.work = work or partial(reply, ANSWERS, Workshop(bounds, self.uploads))
+        gate = Gate(TOKEN, frozenset({HOST, "localhost:8722"}))
+        self.app = create_app(self.studio, gate, bounds, self.work, self.uploads)
+        self.loop = asyncio.Runner()
+        weakref.finalize(self, self.loop.close)
 
     def request(self, method: str, path: str, body: bytes = b"", headers=GOOD) -> Answer:
         sent: list[dict] = []
@@ -74,12 +77,7 @@ class Asker:
         async def send(message):
             sent.append(message)
 
-        async def run():
-            # A new application each time: what it waits on belongs to one event loop.
-            gate = Gate(TOKEN, frozenset({HOST, "localhost:8722"}))
-            await create_app(self.studio, gate, self.bounds, self.work, self.uploads)(scope, receive, send)
-
-        anyio.run(run)
+        self.loop.run(self.app(scope, receive, send))
         start = sent[0]
         found = {name.decode(): value.decode() for name, value in start["headers"]}
         return Answer(start["status"], found, b"".join(message.get("body", b"") for message in sent[1:]))
