@@ -108,7 +108,8 @@ class PostgresHarness(StoreHarness):
         self.address = f"{server.url}?options=-csearch_path%3D{name}"
 
     def open(self, *, secret=None, patient=True):
-        return PostgresStore(self.address, secret=secret, timeout=60 if patient else 1)
+        # One that was stopped refuses at once, so nobody has to be in a hurry.
+        return PostgresStore(self.address, secret=secret, timeout=60 if patient else 10)
 
     def run(self, statement, values=()):
         with psycopg.connect(self.address, autocommit=True) as db:
@@ -176,7 +177,7 @@ class RedisHarness(StoreHarness):
         return redis.Redis.from_url(self.address)
 
     def open(self, *, secret=None, patient=True):
-        return RedisStore(self.address, secret=secret, timeout=60 if patient else 1)
+        return RedisStore(self.address, secret=secret, timeout=60 if patient else 10)
 
     def put_row(self, key, row):
         with self.client as client, self.open() as store:
