@@ -7,6 +7,10 @@ READY := $(VENV)/.ready
 BENCH := .venv-bench
 BENCH_READY := $(BENCH)/.ready
 WORKERS ?= 2
+PART ?=
+
+# Tests start Python hundreds of times, and images of containers often forbid it to keep what it has compiled.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test soak check bench docs page clean packages
 
@@ -23,9 +27,9 @@ demo: $(LIGHT)
 test: $(READY) packages
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
-# The long checks of `make test` at full volume.
+# The long checks of `make test` at full volume: one part of them (`make soak PART=protocols`), or all in turn.
 soak: $(READY) packages
-	ACCORD_SOAK=1 $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
+	$(BIN)/python -m tests.soaking "$(PART)" -n $(WORKERS) --dist worksteal
 
 # PostgreSQL, Redis, Chromium, Java and npm for the tests, if they can be installed here.
 packages:

@@ -3,14 +3,32 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 
 import pytest
+
+from tests.soaking import share_of
 
 
 @pytest.fixture(scope="session")
 def soak() -> bool:
     """Whether the long checks run at full volume (`make soak`)."""
     return bool(os.environ.get("ACCORD_SOAK"))
+
+
+def pytest_collection_modifyitems(config, items) -> None:
+    share = os.environ.get("ACCORD_SOAK_SHARE")
+    if share:
+        kept = share_of(items, share)
+        there = set(kept)
+        config.hook.pytest_deselected(items=[item for item in items if item not in there])
+        items[:] = kept
+
+
+@pytest.fixture
+def tally(record_property):
+    """Call it with what was looked at and how much of it; all that says the same is added up after the run."""
+    return lambda what, count: record_property("tally", (what, count))
 
 
 @pytest.fixture
@@ -20,18 +38,24 @@ def health(record_property):
 
 
 def pytest_terminal_summary(terminalreporter) -> None:
-    sentences = [
-        value
+    properties = [
+        each
         for reports in terminalreporter.stats.values()
         for report in reports
         if getattr(report, "when", "") == "call"
-        for name, value in report.user_properties
-        if name == "health"
+        for each in report.user_properties
     ]
-    if sentences:
+    sentences = [value for name, value in properties if name == "health"]
+    totals = Counter()
+    for name, value in properties:
+        if name == "tally":
+            totals[value[0]] += value[1]
+    if sentences or totals:
         terminalreporter.section("what the checks looked at")
         for sentence in sentences:
             terminalreporter.write_line(sentence)
+        for what, count in totals.items():
+            terminalreporter.write_line(f"in all, {count:,} {what}")
     not_tested = sorted(
         {
             report.longrepr[2].removeprefix("Skipped: ")

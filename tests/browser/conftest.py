@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import threading
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,10 +20,11 @@ from accord.studio.ledgers import Ledgers
 from accord.studio.opened import Studio
 from accord.studio.serving import listen, server_of
 from accord.studio.workers import Workers
-from tests.browser.keys import COUNTING
+from tests.browser.resting import WATCHING, rest
 
 ROOT = Path(__file__).parents[2]
 TOKEN = "a-token-for-browsers"  # noqa: S105 - for tests
+PATIENCE = 60_000  # milliseconds; machines that run tests may be busy
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
@@ -70,21 +72,26 @@ def chromium():
     if CHROMIUM is None:
         pytest.skip("NOT TESTED: the studio's page, because there is no Chromium (`apt install chromium`)")
     with sync_playwright() as started:
+        expect.set_options(timeout=PATIENCE)
         browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
         yield browser
         browser.close()
 
 
+@contextmanager
+def context_of(chromium, **options):
+    """Windows of somebody who has not been here before, and who waits for as long as it takes."""
+    context = chromium.new_context(**options)
+    context.set_default_timeout(PATIENCE)
+    try:
+        yield context
+    finally:
+        context.close()
+
+
 @pytest.fixture
 def page(chromium, served):
     """A page that has the token; whatever it complains about in its console fails the test."""
-    context = chromium.new_context(
-        viewport={"width": 1400, "height": 900}, accept_downloads=True, reduced_motion="reduce"
-    )
-    context.set_default_timeout(15_000)
-    expect.set_options(timeout=15_000)  # machines that run tests may be busy
-    context.add_init_script(COUNTING)
-    opened = context.new_page()
     complaints: list[str] = []
     # That a request was refused stands in the console whatever the page makes of it.
     refused = re.compile(r"Failed to load resource: .* status of 4\d\d")
@@ -93,12 +100,15 @@ def page(chromium, served):
         if message.type in {"error", "warning"} and not refused.match(message.text):
             complaints.append(message.text)
 
-    opened.on("console", complain)
-    opened.on("pageerror", lambda error: complaints.append(str(error)))
-    opened.goto(f"{served.base}/#token={TOKEN}")
-    opened.wait_for_selector(".moves h2")
-    yield opened
-    context.close()
+    size = {"width": 1400, "height": 900}
+    with context_of(chromium, viewport=size, accept_downloads=True, reduced_motion="reduce") as context:
+        context.add_init_script(WATCHING)
+        opened = context.new_page()
+        opened.on("console", complain)
+        opened.on("pageerror", lambda error: complaints.append(str(error)))
+        opened.goto(f"{served.base}/#token={TOKEN}")
+        opened.wait_for_selector(".moves h2")
+        yield opened
     assert complaints == []
 
 
@@ -113,6 +123,7 @@ def axe():
 
 def serious(page, axe) -> list[str]:
     """What axe finds that is serious or worse."""
+    rest(page)
     page.evaluate(axe)
     found = page.evaluate(
         "async () => (await axe.run()).violations.map(v => [v.impact, v.id, v.nodes.map(n => n.html)])"

@@ -11,7 +11,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import TOKEN, serious
-from tests.browser.test_step import open_template
+from tests.browser.resting import rest
+from tests.browser.test_step import open_template, write
 
 
 @pytest.fixture
@@ -19,15 +20,18 @@ def builder(page, served):
     page.goto(f"{served.base}/#build")
     page.get_by_role("button", name="new", exact=True).click()
     expect(page.locator("textarea.code")).to_have_value("")
+    rest(page)
     return page
 
 
 def word(page, name):
-    """The button over a word of the picture."""
+    """The button over a word of the picture, which has been drawn of the text as it is now."""
+    rest(page)
     return page.locator(".handle.word").and_(page.get_by_role("button", name=re.compile(rf"^{re.escape(name)}, from")))
 
 
 def state(page, number):
+    rest(page)
     return page.get_by_role("button", name=re.compile(rf"^state {number}(,|$)"))
 
 
@@ -46,6 +50,7 @@ def put(page, label, *, sign="!", conditions=""):
 
 def text_is(page, text):
     expect(page.locator("textarea.code")).to_have_value(text)
+    rest(page)
 
 
 def test_a_contract_is_built_in_the_picture(builder):
@@ -284,10 +289,8 @@ def test_taking_it_with_you(page, served, tmp_path):
 
 
 def test_a_link_restores_the_contract(page, served, chromium):
-    page.goto(f"{served.base}/#build")
     text = 'protocol Linked = !"grüße 😀".?b.end\n// a comment\n'
-    page.locator("textarea.code").fill(text)
-    page.locator("text=The contract is fine").wait_for()
+    write(page, served, text)
     page.locator("summary", has_text="Take it with you").click()
     page.get_by_role("button", name="link", exact=True).click()
     address = page.get_by_role("textbox", name="Link").input_value()

@@ -7,8 +7,9 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import serious
 from tests.browser.keys import tab_to
+from tests.browser.resting import resize, rest
 from tests.browser.test_pictures import PAGES, RUNS
-from tests.browser.test_step import open_template
+from tests.browser.test_step import open_template, write
 
 # What sticks out of the page and cannot be scrolled to; a canvas and a text field scroll by themselves.
 CUT_OFF = """() => [...document.querySelectorAll("body *")].filter(element => {
@@ -34,15 +35,16 @@ def test_every_page_fits_and_is_accessible(page, served, axe, name):
             page.get_by_label("Theme").select_option(theme)
             assert serious(page, axe) == []
         for width in (360, 1920):
-            page.set_viewport_size({"width": width, "height": 800})
+            resize(page, width, 800)
             assert page.evaluate("() => document.documentElement.scrollWidth") <= width
             assert page.evaluate(CUT_OFF) == []
 
 
 @pytest.mark.parametrize("name", ["build", "roles"])
 def test_pages_fit_that_were_opened_on_a_phone(page, served, name):
-    page.set_viewport_size({"width": 360, "height": 780})
+    resize(page, 360, 780)
     PAGES[name](page, served)
+    rest(page)
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 360
     assert page.evaluate(CUT_OFF) == []
 
@@ -57,11 +59,7 @@ def test_a_diagram_between_roles_is_accessible_while_it_is_built(page, served, a
 
 
 def test_runs_by_keyboard(page, served):
-    page.goto(f"{served.base}/#build")
-    page.locator("textarea.code").fill(
-        "protocol P = rec L.{!get_invoice.?get_invoice.L, !pay_invoice.?pay_invoice.L, end}"
-    )
-    page.locator("text=The contract is fine").wait_for()
+    write(page, served, "protocol P = rec L.{!get_invoice.?get_invoice.L, !pay_invoice.?pay_invoice.L, end}")
     page.evaluate("() => document.activeElement.blur()")
     tab_to(page, 'a[href="#runs"]')
     page.keyboard.press("Enter")

@@ -16,7 +16,8 @@ from accord.studio.app import _page
 from accord.studio.bounds import DEFAULT_BOUNDS
 from accord.studio.files import Files
 from accord.studio.opened import Studio
-from tests.browser.conftest import TOKEN, Served
+from tests.browser.conftest import TOKEN, Served, context_of
+from tests.browser.resting import WATCHING, rest
 
 MARKUP = "<img src=x onerror=hit()><svg onload=hit()><b>x</b>'\"`${hit()}\u202e\u2028"
 QUOTED = json.dumps(MARKUP, ensure_ascii=False).replace("\u2028", "\\u2028").replace("\u202e", "\\u202e")
@@ -61,16 +62,16 @@ def hostile(tmp_path_factory):
 
 @pytest.fixture
 def watched(chromium, hostile):
-    context = chromium.new_context(viewport={"width": 1400, "height": 900}, reduced_motion="reduce")
-    context.set_default_timeout(15_000)
-    context.add_init_script(WATCH)
-    page = context.new_page()
-    page.goto(f"{hostile.base}/#token={TOKEN}")
-    page.wait_for_selector(".moves h2")
-    yield page
-    assert page.evaluate("window.hits") == []
-    assert page.locator("img, svg[onload], main b, iframe, object").count() == 0
-    context.close()
+    with context_of(chromium, viewport={"width": 1400, "height": 900}, reduced_motion="reduce") as context:
+        context.add_init_script(WATCHING)
+        context.add_init_script(WATCH)
+        page = context.new_page()
+        page.goto(f"{hostile.base}/#token={TOKEN}")
+        page.wait_for_selector(".moves h2")
+        yield page
+        rest(page)
+        assert page.evaluate("window.hits") == []
+        assert page.locator("img, svg[onload], main b, iframe, object").count() == 0
 
 
 def test_stepping(watched):
@@ -170,12 +171,12 @@ def test_a_page_of_another_site_gets_nothing(chromium, hostile, elsewhere, host)
     script = next(address for address in _page() if address.endswith(".js"))
     values = {"base": hostile.base, "token": TOKEN, "before": before, "path": str(path), "script": script}
     pages["/"] = EVIL.replace("VALUES", json.dumps(values))
-    context = chromium.new_context()
-    context.route("http://rebound.example/**", lambda route: route.fulfill(body=pages["/"], content_type="text/html"))
-    page = context.new_page()
-    page.goto(f"http://{host}:{port}/" if host != "rebound.example" else "http://rebound.example/")
-    results = page.wait_for_function("window.results").json_value()
-    context.close()
+    rebound = "http://rebound.example/"
+    with context_of(chromium) as context:
+        context.route(f"{rebound}**", lambda route: route.fulfill(body=pages["/"], content_type="text/html"))
+        page = context.new_page()
+        page.goto(f"http://{host}:{port}/" if host != "rebound.example" else rebound)
+        results = page.wait_for_function("window.results").json_value()
     assert path.read_text() == before
     assert results == {
         "simple": "failed: TypeError",
@@ -193,24 +194,21 @@ def test_a_page_of_another_site_gets_nothing(chromium, hostile, elsewhere, host)
 
 def test_a_link_with_another_token_does_not_lock_anybody_out(chromium, hostile):
     """Any page can open the studio's with a token of its own; the one that the studio has taken stays."""
-    context = chromium.new_context()
-    context.set_default_timeout(15_000)
-    page = context.new_page()
-    page.goto(f"{hostile.base}/#token={TOKEN}")
-    page.wait_for_selector(".moves h2")
-    other = context.new_page()
-    other.goto(f"{hostile.base}/#token=wrong")
-    other.wait_for_selector(".moves h2")
-    assert page.evaluate("localStorage.getItem('accord-studio-token')") == TOKEN
-    page.reload()
-    page.wait_for_selector(".moves h2")
-    context.close()
+    with context_of(chromium) as context:
+        page = context.new_page()
+        page.goto(f"{hostile.base}/#token={TOKEN}")
+        page.wait_for_selector(".moves h2")
+        other = context.new_page()
+        other.goto(f"{hostile.base}/#token=wrong")
+        other.wait_for_selector(".moves h2")
+        assert page.evaluate("localStorage.getItem('accord-studio-token')") == TOKEN
+        page.reload()
+        page.wait_for_selector(".moves h2")
 
 
 def test_a_wrong_token_alone_opens_nothing_and_is_not_kept(chromium, hostile):
-    context = chromium.new_context()
-    page = context.new_page()
-    page.goto(f"{hostile.base}/#token=wrong")
-    expect(page.get_by_role("alert")).to_contain_text("open the address that the studio printed")
-    assert page.evaluate("localStorage.getItem('accord-studio-token')") is None
-    context.close()
+    with context_of(chromium) as context:
+        page = context.new_page()
+        page.goto(f"{hostile.base}/#token=wrong")
+        expect(page.get_by_role("alert")).to_contain_text("open the address that the studio printed")
+        assert page.evaluate("localStorage.getItem('accord-studio-token')") is None

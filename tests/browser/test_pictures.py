@@ -7,13 +7,15 @@ compared; what is checked is that each page shows what its picture is about, and
 from __future__ import annotations
 
 import os
+from base64 import b64encode
 
 import pytest
 from playwright.sync_api import expect
 
 from accord import Guard, ToolCall
 from tests.browser.conftest import ROOT
-from tests.browser.test_step import open_template
+from tests.browser.resting import resize, rest
+from tests.browser.test_step import open_template, write
 
 PICTURES = ROOT / "docs" / "pictures"
 RUNS = ROOT / "examples" / "recorded_payments" / "runs.jsonl"
@@ -42,14 +44,19 @@ def build_page(page, served):
 
 
 def runs_page(page, served):
+<<<<<<< HEAD
     page.goto(f"{served.base}/#build")
     page.get_by_role("button", name="new", exact=True).click()
     expect(page.locator("textarea.code")).to_have_value("")
     page.locator("textarea.code").fill(
+=======
+    write(
+        page,
+        served,
+>>>>>>> da1aa21171c7c3c60324f2e986abe7b5a34ace0f
         "protocol Paying = rec Next.{!get_invoice.?get_invoice.Next, !pay_invoice.?pay_invoice.Next, end}\n"
-        'rule "look first" { before each !pay_invoice require !get_invoice }\n'
+        'rule "look first" { before each !pay_invoice require !get_invoice }\n',
     )
-    page.locator("text=The contract is fine").wait_for()
     page.get_by_role("link", name="Runs").click()
     page.get_by_label("Recorded runs").set_input_files(RUNS)
     page.locator("table.runs button").nth(2).click()
@@ -74,20 +81,19 @@ PAGES = {"step": step_page, "roles": roles_page, "build": build_page, "runs": ru
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_in_light_and_dark(page, served, name):
-    page.set_viewport_size({"width": 1280, "height": 860})
+    resize(page, 1280, 860)
     PAGES[name](page, served)
     taken = {}
     for theme in ("light", "dark"):
         page.get_by_label("Theme").select_option(theme)
         expect(page.locator("html")).to_have_attribute("data-theme", theme)
-        page.evaluate(
-            "() => { scrollTo(0, 0); document.activeElement.closest('.popup') || document.activeElement.blur(); }"
-        )
+        page.evaluate(CALM)
+        rest(page)
         taken[theme] = page.screenshot(type="jpeg", quality=72)
         if os.environ.get("ACCORD_UPDATE_PICTURES"):
             (PICTURES / f"studio-{name}-{theme}.jpg").write_bytes(taken[theme])
         assert (PICTURES / f"studio-{name}-{theme}.jpg").stat().st_size < 150_000
-    brightness = {theme: page.evaluate(BRIGHTNESS, list(image)) for theme, image in taken.items()}
+    brightness = {theme: page.evaluate(BRIGHTNESS, b64encode(image).decode()) for theme, image in taken.items()}
     assert brightness["light"] > 180
     assert brightness["dark"] < 80
 
@@ -98,8 +104,9 @@ CALM = """() => {
     if (!document.activeElement.closest(".popup")) document.activeElement.blur();
 }"""
 
-BRIGHTNESS = """async bytes => {
-    const image = await createImageBitmap(new Blob([new Uint8Array(bytes)], {type: "image/jpeg"}));
+BRIGHTNESS = """async text => {
+    const bytes = Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
+    const image = await createImageBitmap(new Blob([bytes], {type: "image/jpeg"}));
     const canvas = new OffscreenCanvas(64, 64);
     const pen = canvas.getContext("2d");
     pen.drawImage(image, 0, 0, 64, 64);

@@ -12,6 +12,8 @@ from playwright.sync_api import expect
 
 from accord import Guard, ToolCall
 from tests.browser.conftest import ROOT
+from tests.browser.resting import rest
+from tests.browser.test_step import write
 
 RUNS = ROOT / "examples" / "recorded_payments" / "runs.jsonl"
 
@@ -24,6 +26,7 @@ def bench(page, served):
     page.locator("text=look before you pay").first.wait_for()
     page.get_by_role("link", name="Runs").click()
     page.get_by_label("Recorded runs").wait_for()
+    rest(page)
     return page
 
 
@@ -47,18 +50,14 @@ def test_runs_are_counted_listed_filtered_and_looked_at(bench):
 
 def test_the_path_of_a_run_is_drawn_with_heat(page, served):
     """On a contract with a protocol, edges carry how often they were taken."""
-    page.goto(f"{served.base}/#build")
-    page.locator("textarea.code").fill(
-        "protocol P = rec L.{!get_invoice.?get_invoice.L, !pay_invoice.?pay_invoice.L, end}"
-    )
-    page.locator("text=The contract is fine").wait_for()
+    write(page, served, "protocol P = rec L.{!get_invoice.?get_invoice.L, !pay_invoice.?pay_invoice.L, end}")
     page.get_by_role("link", name="Runs").click()
     page.get_by_label("Recorded runs").set_input_files(RUNS)
     page.locator("h2", has_text="8 runs").wait_for()
     page.locator(".machine canvas").first.wait_for()
     page.locator("table.runs button").first.click()
-    page.locator(".one li.ok").first.wait_for()
-    assert "its path is drawn" in page.locator("#said").inner_text()
+    expect(page.locator("#said")).to_contain_text("its path is drawn")
+    assert page.locator(".one li.ok").count()
 
 
 def test_the_result_of_an_audit_is_opened(bench, tmp_path):
@@ -91,9 +90,7 @@ def test_the_result_of_an_audit_marks_what_was_never_taken(page, served, tmp_pat
     command = [Path(sys.executable).parent / "accord", "audit", contract, RUNS, "--no-cache", "--json"]
     output = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     (tmp_path / "result.json").write_text(output)
-    page.goto(f"{served.base}/#build")
-    page.locator("textarea.code").fill(contract.read_text())
-    page.locator("text=The contract is fine").wait_for()
+    write(page, served, contract.read_text())
     page.get_by_role("link", name="Runs").click()
     page.get_by_label("Recorded runs").set_input_files(tmp_path / "result.json")
     page.locator("text=those that were never taken are dashed").wait_for()
@@ -106,12 +103,18 @@ def test_a_large_file_is_streamed_and_sent_again_if_it_is_gone(bench, served, tm
     runs = RUNS.read_bytes()
     (tmp_path / "large.jsonl").write_bytes(runs * (12_000_000 // len(runs)))
     bench.get_by_label("Recorded runs").set_input_files(tmp_path / "large.jsonl")
+<<<<<<< HEAD
     bench.locator("h2", has_text="14944 runs").wait_for(timeout=30_000)
     expect(bench.locator("text=1 to 200 of 14944")).to_be_visible(timeout=30_000)
     for path in served.workers.uploads.glob("?" * 64):
+=======
+    bench.locator("h2", has_text="14944 runs").wait_for()
+    expect(bench.locator("text=more are not listed")).to_be_visible()
+    for path in served.workers.uploads.iterdir():
+>>>>>>> da1aa21171c7c3c60324f2e986abe7b5a34ace0f
         path.unlink()
     bench.locator("table.runs button", has_text="a-2").first.click()
-    bench.locator(".one li.violation").first.wait_for(timeout=30_000)
+    bench.locator(".one li.violation").first.wait_for()
 
 
 def test_a_file_that_is_too_large_is_refused_with_what_to_do(bench, tmp_path):
@@ -155,7 +158,8 @@ def test_a_review_is_decided_with_a_reason(page, served, asked):
     card.get_by_label("Who decides").fill("ana")
     card.get_by_label("Why").fill("it was ordered")
     card.get_by_role("button", name="allow", exact=True).click()
-    page.get_by_role("heading", name="Decided", exact=True).wait_for()
+    expect(card).to_have_count(0)
+    expect(page.get_by_role("heading", name="Decided", exact=True)).to_be_visible()
     assert guard.reviews() == [] or guard.reviews()[0].state == "allowed"
     page.locator("table button", has_text=key).click()
     expect(page.locator(".verdict.ok").first).to_contain_text("its ledger is whole")

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 from playwright.sync_api import expect
 
+from tests.browser.conftest import context_of
 from tests.browser.keys import tab_to
+from tests.browser.resting import rest
 
 
 def open_template(page, served, name, part="step"):
     page.goto(f"{served.base}/#{part}&template={name}")
     expect(page.get_by_label("Contract", exact=True)).to_have_value(f"template {name}")
+    rest(page)
+
+
+def write(page, served, text):
+    """Write a contract that is fine, and wait until the page says so: of this text, and not of the one before."""
+    page.goto(f"{served.base}/#build")
+    page.locator("textarea.code").fill(text)
+    rest(page)
+    expect(page.locator("text=The contract is fine")).to_be_visible()
 
 
 def verdicts(page):
@@ -19,6 +31,7 @@ def verdicts(page):
 
 
 def act(page, word):
+    rest(page)
     page.locator(".actions.allowed button", has_text=re.compile(rf"^{re.escape(word)}$")).click()
 
 
@@ -120,6 +133,7 @@ def test_the_picture_is_clicked(page, served):
     # The words stand between states; a scan over the middle of the drawing meets the one that may happen.
     for share in range(5, 96, 3):
         page.mouse.click(box["x"] + box["width"] * 0.5, box["y"] + box["height"] * share / 100)
+        rest(page)
         if page.locator("ol.turns > li").count():
             break
     page.locator("ol.turns > li").first.wait_for()
@@ -157,14 +171,8 @@ def test_typing_any_event_and_halting(page, served):
 
 
 def test_hostile_text_stays_text(page, served):
-    page.goto(f"{served.base}/#build")
     label = '<img src=x onerror="document.title=1">'
-    page.locator("textarea.code").fill(
-        "protocol P = !"
-        + repr(label).replace("'", '"').replace('"document.title=1"', '\\"document.title=1\\"')
-        + ".end"
-    )
-    page.locator("text=The contract is fine").wait_for()
+    write(page, served, f"protocol P = !{json.dumps(label)}.end")
     page.goto(f"{served.base}/#step")
     page.locator(".actions.allowed button").wait_for()
     assert "<img" in page.locator(".actions.allowed button").inner_text()
@@ -189,6 +197,7 @@ def test_a_large_machine_is_collapsed_and_drawn_at_once(page, served, health):
 
 def test_keyboard_alone(page, served):
     """Choose a template, take steps, try a wrong one, undo: nothing but keys."""
+    rest(page)
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
     page.keyboard.press("Enter")
@@ -224,10 +233,7 @@ def test_keyboard_alone(page, served):
 
 
 def test_without_the_token_nothing_is_shown(chromium, served):
-    context = chromium.new_context()
-    stranger = context.new_page()
-    stranger.goto(served.base)
-    alert = stranger.get_by_role("alert")
-    alert.wait_for()
-    assert "open the address that the studio printed" in alert.inner_text()
-    context.close()
+    with context_of(chromium) as context:
+        stranger = context.new_page()
+        stranger.goto(served.base)
+        expect(stranger.get_by_role("alert")).to_contain_text("open the address that the studio printed")

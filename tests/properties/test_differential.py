@@ -32,9 +32,10 @@ CAMPAIGNS = [(flavour, seed) for flavour in ("plain", "data", "data rules") for 
 
 
 @pytest.mark.parametrize(("flavour", "seed"), [*CAMPAIGNS, ("rules", 0)])
-def test_machine_agrees_with_reference(flavour, seed, health):
+def test_machine_agrees_with_reference(flavour, seed, health, tally):
     seen, difference = campaign(seed, PAIRS, flavour=flavour)
     assert difference is None
+    tally(f"pairs of a contract and a trace, {flavour}", seen.pairs)
     assert seen.pairs >= PAIRS
     seen.check_floors()
     health(seen.sentence())

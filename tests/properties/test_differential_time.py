@@ -19,10 +19,11 @@ FLAVOURS = ("time", "slices", "slices time")
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
 @pytest.mark.parametrize("seed", range(CHUNKS))
-def test_machine_agrees_with_reference(flavour, seed, health):
+def test_machine_agrees_with_reference(flavour, seed, health, tally):
     make = Product()
     seen, difference = campaign(seed, PAIRS, make, flavour)
     assert difference is None
+    tally(f"pairs of a contract and a trace over time, {flavour}", seen.pairs)
     assert seen.pairs >= PAIRS
     seen.check_floors()
     health(seen.sentence())

@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import subprocess
 from contextlib import contextmanager
+from time import sleep
 
 import psycopg
 import redis
@@ -74,6 +75,9 @@ class SQLiteHarness(StoreHarness):
     def set_schema(self, version):
         self.run(f"PRAGMA user_version = {version}")
 
+    def rest(self):
+        """Nobody does anything for one who is gone."""
+
     @contextmanager
     def unreachable(self):
         db = sqlite3.connect(self.path, isolation_level=None)
@@ -100,10 +104,12 @@ class PostgresHarness(StoreHarness):
         self.server = server
         with psycopg.connect(server.url, autocommit=True) as db:
             db.execute(f"CREATE SCHEMA {name}")
+            (self.began,) = db.execute("SELECT clock_timestamp()").fetchone()
         self.address = f"{server.url}?options=-csearch_path%3D{name}"
 
     def open(self, *, secret=None, patient=True):
-        return PostgresStore(self.address, secret=secret, timeout=60 if patient else 1)
+        # One that was stopped refuses at once, so nobody has to be in a hurry.
+        return PostgresStore(self.address, secret=secret, timeout=60 if patient else 10)
 
     def run(self, statement, values=()):
         with psycopg.connect(self.address, autocommit=True) as db:
@@ -150,6 +156,13 @@ class PostgresHarness(StoreHarness):
     def restart(self):
         self.server.crash()
 
+    def rest(self):
+        """Wait until the server has noticed of everybody who is gone that they are."""
+        query = "SELECT 1 FROM pg_stat_activity WHERE application_name = 'accord' AND backend_start > %s"
+        with psycopg.connect(self.address, autocommit=True) as db:
+            while db.execute(query, (self.began,)).fetchone():
+                sleep(0.01)
+
 
 class RedisHarness(StoreHarness):
     """An emptied Redis."""
@@ -164,7 +177,7 @@ class RedisHarness(StoreHarness):
         return redis.Redis.from_url(self.address)
 
     def open(self, *, secret=None, patient=True):
-        return RedisStore(self.address, secret=secret, timeout=60 if patient else 1)
+        return RedisStore(self.address, secret=secret, timeout=60 if patient else 10)
 
     def put_row(self, key, row):
         with self.client as client, self.open() as store:
@@ -204,3 +217,9 @@ class RedisHarness(StoreHarness):
 
     def restart(self):
         self.server.crash()
+
+    def rest(self):
+        """What had come before the first question is done before the second is answered."""
+        with self.client as client:
+            client.ping()
+            client.ping()

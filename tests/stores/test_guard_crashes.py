@@ -47,6 +47,7 @@ def test_kill_9_runs_nothing_twice_and_loses_nothing_that_was_settled(harness, t
     transfers = Counter(key for key, what, _ in happened if what == "wire")
     assert set(transfers.values()) <= {1}, transfers
     answers = [json.loads(line) for line in done.stdout.splitlines()]
+    harness.rest()
     settled = {(key, what, call) for key, what, call, ok in answers if ok}
     left = check_ledgers(harness, happened, settled)
     assert len(answers) >= 3 * kills

@@ -6,8 +6,10 @@ import threading
 
 import pytest
 
-from accord import MemoryStore
+from accord import MemoryStore, StoredSession, compile
 from accord.testing import StoreConformance
+from accord.testing.agreement import check_session
+from accord.testing.conformance.ground import ONE_SHOT
 from tests.stores.harnesses import MemoryHarness
 
 SUITE = StoreConformance()
@@ -77,3 +79,22 @@ def test_an_honest_store_is_not():
     SUITE.test_many_threads_on_shared_sessions(harness_of(MemoryStore).open(), lambda _: None)
     harness = harness_of(MemoryStore)
     SUITE.test_a_corrupted_row_is_refused(harness, harness.open(), "a bit in the middle", warm=True)
+
+
+def test_a_step_that_is_taken_while_somebody_looks_is_no_fault():
+    """A server may take a step for a process that has been killed since."""
+
+    class StillBusy(MemoryStore):
+        left = 5
+
+        def lines(self, key, start, count):
+            found = super().lines(key, start, count)
+            if self.left:
+                self.left -= 1
+                StoredSession(self, contract, key).send("note")
+            return found
+
+    contract, store = compile(ONE_SHOT), StillBusy()
+    StoredSession(store, contract, "s1").send("note")
+    assert len(check_session(store, contract, "s1")) == 6
+    assert not store.left

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 
 import pytest
 
@@ -73,7 +72,7 @@ OPENAPI = {
 }
 PYTHON = '''
 import os
-os.system("touch /tmp/never")
+os.system("touch never")
 def search(city: str, *, limit: int = 3):
     """Find flights."""
 def _hidden(): ...
@@ -96,10 +95,11 @@ async def book(flight): ...
         (PYTHON + "tools = [book, imported]", [("book", "", ["flight"]), ("imported", "", [])]),
     ],
 )
-def test_tools_of_every_kind(asker, text, expected):
+def test_tools_of_every_kind(asker, text, expected, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     told = asker.ask("tools", text=text)["tools"]
     assert [(tool["name"], tool["about"], tool["fields"]) for tool in told] == expected
-    assert not os.path.exists("/tmp/never")  # noqa: PTH110, S108 - Python is read and never run
+    assert list(tmp_path.iterdir()) == [], "Python is read and never run"
 
 
 @pytest.mark.parametrize("text", ["", "{", "def", "[]", "null", "x = 1", "[" * 100_000, "a: &a [*a]", "\x00"])

@@ -7,7 +7,7 @@ the end the monitor must stand where the session stands. Nothing that was kept b
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from accord.ledger.entries import FRAMED, OPENING, AttemptEntry, show_entry
 from accord.monitor import Blocked, Monitor, Ok, Unrecognized, Violation
@@ -16,12 +16,16 @@ from accord.monitor.verdicts import CLOSING, TICKING
 from accord.stores.session import StoredSession
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from accord.machine.contract import Contract
     from accord.monitor import Verdict
     from accord.monitor.step import Mode
     from accord.stores.store import Store
 
-__all__ = ["attempts_of", "check_session", "identified"]
+__all__ = ["at_one_moment", "attempts_of", "check_session", "identified"]
+
+Looked = TypeVar("Looked")
 
 _KINDS = {Ok: "ok", Violation: "violation", Blocked: "blocked", Unrecognized: "unrecognized"}
 
@@ -41,20 +45,34 @@ def identified(attempts: list[AttemptEntry]) -> Counter[tuple[str, str, str]]:
     return found
 
 
+def at_one_moment(store: Store, key: str, look: Callable[[], Looked]) -> Looked:
+    """What `look` sees of a session while nobody changes it.
+
+    Whoever was killed may have asked a server for a step that it takes a little later. What is read in several
+    questions is of one moment only if the session stands where it stood before the first.
+    """
+    while True:
+        before = store.session(key)
+        seen = look()
+        if store.session(key) == before:
+            return seen
+
+
 def check_session(store: Store, contract: Contract, key: str, *, mode: Mode = "refuse") -> list[AttemptEntry]:
     """Assert that a session's ledger is whole and that the session stands where the ledger leads; its attempts."""
     session = StoredSession(store, contract, key, mode=mode)
-    result = store.verify(key)
+    result, attempts, version, snapshot = at_one_moment(
+        store, key, lambda: (store.verify(key), attempts_of(store, key), session.version, session.snapshot())
+    )
     assert result.ok, f"{key}: {result.finding}"
-    attempts = attempts_of(store, key)
     monitor = Monitor(contract, mode=mode)
     for number, attempt in enumerate(attempts, 1):
         if attempt.verdict == "misuse":
             continue
         answer = _again(monitor, attempt)
         assert _KINDS[type(answer)] == attempt.verdict, f"{key}: entry {number} is {attempt.verdict}, not {answer}"
-    assert session.version == len(attempts), key
-    assert session.snapshot() == monitor.snapshot(), key
+    assert version == len(attempts), key
+    assert snapshot == monitor.snapshot(), key
     return attempts
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import shutil
 import signal
 import socket
@@ -15,7 +16,9 @@ import subprocess
 import sys
 import tempfile
 from collections import deque
+from contextlib import suppress
 from pathlib import Path
+from random import SystemRandom
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Self
 
@@ -27,6 +30,9 @@ if TYPE_CHECKING:
 __all__ = ["PostgresServer", "RedisServer", "Server"]
 
 _PATIENCE = 60
+_TRIES = 5
+_PORTS = 15_000, 32_000  # below those that Linux gives to whoever asks for any
+_TAKEN = re.compile("address already in use", re.IGNORECASE)
 _PARENT_DEATH = 1  # PR_SET_PDEATHSIG
 
 
@@ -46,6 +52,7 @@ class Server:
         self.folder = Path(tempfile.mkdtemp(prefix="accord-server-"))
         self.process: subprocess.Popen[bytes] | None = None
         self._said: deque[str] = deque(maxlen=30)
+        self._answers = False
 
     @classmethod
     def why_not(cls) -> str | None:
@@ -76,9 +83,11 @@ class Server:
             start_new_session=True, **self.owner(),
         )  # fmt: skip
         self.process = process
+        self._answers = False
         answers = Event()
         Thread(target=self._listen, args=(process, answers), daemon=True).start()
-        if not answers.wait(_PATIENCE) or process.poll() is not None:
+        answers.wait(_PATIENCE)
+        if not self._answers:
             self.stop()
             raise StoreError(f"{self.command()[0]} does not start: {' / '.join(self._said)}")
 
@@ -88,6 +97,7 @@ class Server:
             for line in output:
                 self._said.append(line.decode(errors="replace").strip())
                 if self.ready in line:
+                    self._answers = True
                     answers.set()
         answers.set()
 
@@ -110,11 +120,23 @@ class Server:
     def __enter__(self) -> Self:
         try:
             self.prepare()
-            self.start()
+            self._start_somewhere()
         except BaseException:
             self.__exit__()
             raise
         return self
+
+    def _start_somewhere(self) -> None:
+        """Start it; somebody else may have taken the port since it was found free, and then it is another one."""
+        for left in reversed(range(_TRIES)):
+            try:
+                return self.start()
+            except StoreError:
+                if not left or not any(_TAKEN.search(line) for line in self._said):
+                    raise
+                self._said.clear()
+                self.port = _free_port()
+        return None
 
     def __exit__(self, *_: object) -> None:
         self.stop(self.quick_signal)  # nobody will look at its data again
@@ -214,9 +236,11 @@ def _postgres_user() -> str | None:
 
 
 def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port: int = taken.getsockname()[1]
-        return port
+    """A port that nobody has. A server keeps it while it is stopped, so it is none that the system gives away."""
+    while True:
+        port = SystemRandom().randrange(*_PORTS)
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 def _die_with_parent(how: signal.Signals) -> Callable[[], None] | None:

@@ -251,7 +251,7 @@ class TestRealDisks:
     def test_a_disk_that_is_full_from_the_beginning(self, disk):
         (disk / "fill").write_bytes(bytes(512 << 10))
         with pytest.raises(StoreError):
-            SQLiteStore(disk / "sessions.db")
+            SQLiteStore(disk / "sessions.db", timeout=0.5)  # SQLite waits for so long, in case it is only busy
         (disk / "fill").unlink()
         with SQLiteStore(disk / "sessions.db") as store:
             assert StoredSession(store, ONCE, "s1").send("pay") == Ok()

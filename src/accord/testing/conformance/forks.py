@@ -146,14 +146,14 @@ class ForkTests(Ground):
                 barrier = threading.Barrier(_THREADS)
 
                 def pay() -> None:
-                    barrier.wait(30)
+                    barrier.wait(_PATIENCE)
                     answers.append(StoredSession(store, contract, "s1").send("pay"))
 
                 crew = [threading.Thread(target=pay) for _ in range(_THREADS)]
                 for thread in crew:
                     thread.start()
                 for thread in crew:
-                    thread.join(60)
+                    thread.join(_PATIENCE)
                 assert sorted(type(answer).__name__ for answer in answers) == ["Ok"] + ["Violation"] * (_THREADS - 1)
 
             child = Child(work)
@@ -191,7 +191,7 @@ class ForkTests(Ground):
             finally:
                 over.set()
                 for thread in crew:
-                    thread.join(60)
+                    thread.join(_PATIENCE)
             kept = identified(check_session(store, contract, "s1"))
             assert len(answered) > 6
             assert all(kept[attempt] == 1 for attempt in answered)
