@@ -51,7 +51,6 @@ PARTS = {
         15,
         (
             "tests/properties/test_choreography.py",
-            "tests/properties/test_sessions.py",
             "tests/fuzz/test_globals.py",
         ),
     ),

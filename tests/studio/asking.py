@@ -10,13 +10,9 @@ import weakref
 from dataclasses import dataclass
 from pathlib import Path
 
-<<<<<<< HEAD
 import anyio
 
 from accord.studio.answering import encode, reply
-=======
-from accord.studio.answering import reply
->>>>>>> da1aa21171c7c3c60324f2e986abe7b5a34ace0f
 from accord.studio.answers import ANSWERS
 from accord.studio.app import create_app
 from accord.studio.bounds import DEFAULT_BOUNDS, Bounds
@@ -60,20 +56,16 @@ class Asker:
         self.studio = Studio(Files(tuple(paths), bounds.limits, writable=writable), store, ledgers)
         self.uploads = Path(tempfile.mkdtemp(prefix="accord-asker-"))
         weakref.finalize(self, shutil.rmtree, self.uploads, ignore_errors=True)
-<<<<<<< HEAD
         self.workshop = Workshop(bounds, self.uploads)
         self.work = work or self._here
+        gate = Gate(TOKEN, frozenset({HOST, "localhost:8722"}))
+        self.app = create_app(self.studio, gate, bounds, self.work, self.uploads)
+        self.loop = asyncio.Runner()  # one for all requests: what an application waits on belongs to one event loop
+        weakref.finalize(self, self.loop.close)
 
     def _here(self, name, body, tell):
         self.workshop.tell = lambda progress: tell(encode(progress))
         return reply(ANSWERS, self.workshop, name, body)
-=======
-        self.work = work or partial(reply, ANSWERS, Workshop(bounds, self.uploads))
-        gate = Gate(TOKEN, frozenset({HOST, "localhost:8722"}))
-        self.app = create_app(self.studio, gate, bounds, self.work, self.uploads)
-        self.loop = asyncio.Runner()
-        weakref.finalize(self, self.loop.close)
->>>>>>> da1aa21171c7c3c60324f2e986abe7b5a34ace0f
 
     def request(self, method: str, path: str, body: bytes = b"", headers=GOOD) -> Answer:
         sent: list[dict] = []
