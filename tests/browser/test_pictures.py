@@ -44,16 +44,9 @@ def build_page(page, served):
 
 
 def runs_page(page, served):
-<<<<<<< HEAD
-    page.goto(f"{served.base}/#build")
-    page.get_by_role("button", name="new", exact=True).click()
-    expect(page.locator("textarea.code")).to_have_value("")
-    page.locator("textarea.code").fill(
-=======
     write(
         page,
         served,
->>>>>>> da1aa21171c7c3c60324f2e986abe7b5a34ace0f
         "protocol Paying = rec Next.{!get_invoice.?get_invoice.Next, !pay_invoice.?pay_invoice.Next, end}\n"
         'rule "look first" { before each !pay_invoice require !get_invoice }\n',
     )
