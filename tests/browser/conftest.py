@@ -83,6 +83,7 @@ def context_of(chromium, **options):
     """Windows of somebody who has not been here before, and who waits for as long as it takes."""
     context = chromium.new_context(**options)
     context.set_default_timeout(PATIENCE)
+    context.add_init_script(WATCHING)
     try:
         yield context
     finally:
@@ -102,7 +103,6 @@ def page(chromium, served):
 
     size = {"width": 1400, "height": 900}
     with context_of(chromium, viewport=size, accept_downloads=True, reduced_motion="reduce") as context:
-        context.add_init_script(WATCHING)
         opened = context.new_page()
         opened.on("console", complain)
         opened.on("pageerror", lambda error: complaints.append(str(error)))

@@ -7,7 +7,8 @@ the page itself, so it holds on a machine of any speed.
 from __future__ import annotations
 
 # Run before anything of the page: what it waits for is counted. An answer has come when all of it is there, not when
-# its first line is; and what the page does with it is over two frames later.
+# its first line is; and what the page does with it is over two frames later. A timer of half a second or more is for a
+# studio that is gone, to ask again: the page does not wait for it.
 WATCHING = """
 (() => {
   const ask = window.fetch;
@@ -25,9 +26,9 @@ WATCHING = """
       later(() => { asked -= 1; }, 0);
     }
   };
-  window.setTimeout = (act, ...more) => {
-    const timer = later((...given) => { timers.delete(timer); act(...given); }, ...more);
-    timers.add(timer);
+  window.setTimeout = (act, delay = 0, ...more) => {
+    const timer = later((...given) => { timers.delete(timer); act(...given); }, delay, ...more);
+    if (delay < 500) timers.add(timer);
     return timer;
   };
   window.clearTimeout = (timer) => { timers.delete(timer); never(timer); };

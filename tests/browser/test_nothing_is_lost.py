@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from accord.studio.bounds import DEFAULT_BOUNDS
 from accord.studio.files import Files
 from accord.studio.opened import Studio
-from tests.browser.conftest import Served, serious
+from tests.browser.conftest import Served, context_of, serious
 from tests.browser.test_build import word
 
 TEXT = "protocol P = !a.end\n"
@@ -30,14 +30,11 @@ def write(folder):
 @contextmanager
 def opened(chromium, studio):
     """A page that builds the first of two files."""
-    context = chromium.new_context(viewport={"width": 1200, "height": 800}, reduced_motion="reduce")
-    context.set_default_timeout(20_000)
-    expect.set_options(timeout=20_000)
-    page = context.new_page()
-    page.goto(f"{studio.address}&build")
-    page.locator("text=The contract is fine").wait_for()
-    yield page
-    context.close()
+    with context_of(chromium, viewport={"width": 1200, "height": 800}, reduced_motion="reduce") as context:
+        page = context.new_page()
+        page.goto(f"{studio.address}&build")
+        page.locator("text=The contract is fine").wait_for()
+        yield page
 
 
 @pytest.fixture(scope="module")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import json
 import shutil
 import tempfile
 import weakref
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import anyio
@@ -30,6 +32,14 @@ GOOD = {
     "authorization": f"Bearer {TOKEN}",
     "sec-fetch-site": "same-origin",
 }
+
+
+@cache
+def event_loop() -> asyncio.Runner:
+    """The one of this process: what an application waits on belongs to one event loop."""
+    runner = asyncio.Runner()
+    atexit.register(runner.close)
+    return runner
 
 
 @dataclass
@@ -60,8 +70,6 @@ class Asker:
         self.work = work or self._here
         gate = Gate(TOKEN, frozenset({HOST, "localhost:8722"}))
         self.app = create_app(self.studio, gate, bounds, self.work, self.uploads)
-        self.loop = asyncio.Runner()  # one for all requests: what an application waits on belongs to one event loop
-        weakref.finalize(self, self.loop.close)
 
     def _here(self, name, body, tell):
         self.workshop.tell = lambda progress: tell(encode(progress))
@@ -87,7 +95,7 @@ class Asker:
         async def send(message):
             sent.append(message)
 
-        self.loop.run(self.app(scope, receive, send))
+        event_loop().run(self.app(scope, receive, send))
         start = sent[0]
         found = {name.decode(): value.decode() for name, value in start["headers"]}
         return Answer(start["status"], found, b"".join(message.get("body", b"") for message in sent[1:]))
