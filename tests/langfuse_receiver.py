@@ -169,10 +169,11 @@ def receiving():
 
 @contextmanager
 def connected(url, **options):
-    """The SDK's own client, with nothing of it left behind."""
+    """The SDK's own client, with nothing of it left behind; it tries for `timeout` seconds to get rid of something."""
     key = f"pk-{uuid.uuid4()}"
     provider = options.setdefault("tracer_provider", TracerProvider())
-    client = Langfuse(public_key=key, secret_key="sk", base_url=url, timeout=1, flush_interval=0.05, **options)  # noqa: S106
+    options.setdefault("timeout", WITHIN)
+    client = Langfuse(public_key=key, secret_key="sk", base_url=url, flush_interval=0.05, **options)  # noqa: S106
     try:
         yield client
     finally:

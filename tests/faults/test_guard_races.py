@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from itertools import count
 from random import Random
 
 import pytest
@@ -69,9 +70,9 @@ def test_functions_in_the_lane_take_turns(soak):
         guard = Guard(contract, patience=10**9)
         tools = {name: guard.tool(name=name)(noting(ran)) for name in "ab"}
 
-        def work(thread, tools=tools, number=number):
-            dice = Random(f"{number} {thread}")
-            for _ in range(30):
+        def work(thread, tools=tools, number=number, ran=ran):
+            dice, turns = Random(f"{number} {thread}"), count()
+            while next(turns) < 30 or len(ran) <= 20:  # how many are let through depends on who comes when
                 name = dice.choice("ab")
                 with suppress(ProtocolViolationError):
                     tools[name](name)
@@ -79,7 +80,6 @@ def test_functions_in_the_lane_take_turns(soak):
         with frantic_switching():
             outcomes = all_at_once(work, 16)
         assert set(outcomes) == {None}, outcomes
-        assert len(ran) > 20
         assert "".join(ran) == ("ab" * len(ran))[: len(ran)]
         assert guard.out() == []
         assert guard.allowed() == ["!b" if len(ran) % 2 else "!a"]
@@ -151,7 +151,10 @@ def test_cancelled_at_random_points_what_had_begun_counts_and_the_rest_does_not(
     rounds = 2_000 if soak else 60
     seen = {"begun": 0, "not begun": 0, "failed": 0, "cancelled": 0}
     contract = compile("rec L.(!a.end | !b.!c.end | !d.end).!again.L")
-    for number in range(rounds):
+    number = 0
+    # Where a batch is when it is cancelled depends on the machine: it goes on until there was enough of everything.
+    while number < rounds or (min(seen.values()) <= rounds * 0.1 and number < 50 * rounds):
+        number += 1
         this = Round(number)
         keeps = this.dice.random() < 0.5
         tools = {name: this.tool(name) for name in "abcd"}
@@ -166,4 +169,4 @@ def test_cancelled_at_random_points_what_had_begun_counts_and_the_rest_does_not(
         seen["failed"] += len(this.failed)
         seen["cancelled"] += this.cancelled
     assert min(seen.values()) > rounds * 0.1, seen
-    health(f"guard: {rounds:,} batches cancelled at random points, {seen}")
+    health(f"guard: {number:,} batches cancelled at random points, {seen}")

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from accord.monitor.step import Mode
     from accord.stores.store import Store
 
-__all__ = ["at_one_moment", "attempts_of", "check_session", "identified"]
+__all__ = ["attempts_of", "check_session", "identified"]
 
-Looked = TypeVar("Looked")
+_Looked = TypeVar("_Looked")
 
 _KINDS = {Ok: "ok", Violation: "violation", Blocked: "blocked", Unrecognized: "unrecognized"}
 
@@ -45,7 +45,7 @@ def identified(attempts: list[AttemptEntry]) -> Counter[tuple[str, str, str]]:
     return found
 
 
-def at_one_moment(store: Store, key: str, look: Callable[[], Looked]) -> Looked:
+def _at_one_moment(store: Store, key: str, look: Callable[[], _Looked]) -> _Looked:
     """What `look` sees of a session while nobody changes it.
 
     Whoever was killed may have asked a server for a step that it takes a little later. What is read in several
@@ -61,7 +61,7 @@ def at_one_moment(store: Store, key: str, look: Callable[[], Looked]) -> Looked:
 def check_session(store: Store, contract: Contract, key: str, *, mode: Mode = "refuse") -> list[AttemptEntry]:
     """Assert that a session's ledger is whole and that the session stands where the ledger leads; its attempts."""
     session = StoredSession(store, contract, key, mode=mode)
-    result, attempts, version, snapshot = at_one_moment(
+    result, attempts, version, snapshot = _at_one_moment(
         store, key, lambda: (store.verify(key), attempts_of(store, key), session.version, session.snapshot())
     )
     assert result.ok, f"{key}: {result.finding}"

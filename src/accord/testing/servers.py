@@ -128,15 +128,17 @@ class Server:
 
     def _start_somewhere(self) -> None:
         """Start it; somebody else may have taken the port since it was found free, and then it is another one."""
-        for left in reversed(range(_TRIES)):
+        for _ in range(_TRIES):
             try:
-                return self.start()
+                self.start()
             except StoreError:
-                if not left or not any(_TAKEN.search(line) for line in self._said):
+                if not any(_TAKEN.search(line) for line in self._said):
                     raise
-                self._said.clear()
-                self.port = _free_port()
-        return None
+            else:
+                return
+            self._said.clear()
+            self.port = _free_port()
+        self.start()
 
     def __exit__(self, *_: object) -> None:
         self.stop(self.quick_signal)  # nobody will look at its data again

@@ -686,7 +686,7 @@ def test_an_attempt_that_cannot_be_shown_is_made_all_the_same(receiver, client):
 def test_a_server_that_is_not_there():
     with receiving() as receiver:
         url = receiver.url
-    with connected(url) as client:
+    with connected(url, timeout=1) as client:
         monitor = LangfuseMonitor("rec X.!a.X", client)
         assert [monitor.send("a") for _ in range(20)] == [Ok()] * 20
         client.flush()
@@ -695,7 +695,7 @@ def test_a_server_that_is_not_there():
 
 def test_a_server_that_answers_with_errors(receiver):
     receiver.status = 500
-    with connected(receiver.url) as client:
+    with connected(receiver.url, timeout=1) as client:
         monitor = LangfuseMonitor("rec X.!a.X", client)
         assert [monitor.send("a") for _ in range(20)] == [Ok()] * 20
         client.flush()
