@@ -274,8 +274,8 @@ def test_a_modified_approval_is_for_that_tool_too(guard_of, tools_named):
     tools = tools_named("read", "delete")
     guard = guard_of("rec L.?Approval by human.!{read.L, delete.L}", tools=tools)
     guard.run([ToolCall("read", {"path": "/"})])
-    guard.decide(guard.reviews()[0].id, "modify", by="ana", payload={"path": "/tmp"})
-    assert not guard.run([ToolCall("delete", {"path": "/tmp"})])[0].ok
+    guard.decide(guard.reviews()[0].id, "modify", by="ana", payload={"path": "/old"})
+    assert not guard.run([ToolCall("delete", {"path": "/old"})])[0].ok
     assert tools.ran == []
     assert guard.run([ToolCall("read", {"path": "/"})])[0].ok
 
