@@ -8,7 +8,7 @@ stay empty is explained in one line, and fails when it is not empty.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 Cell = tuple[str, str]
@@ -77,6 +77,12 @@ class Census:
             ).rstrip()
             for row in rows
         ]
-        return "\n".join(
-            (*lines, *(f"— {construct} × {place}: {why}" for (construct, place), why in self.never.items()))
-        )
+        return "\n".join((*lines, *self._explanations()))
+
+    def _explanations(self) -> Iterator[str]:
+        """Why cells stay empty, those of one construct and one reason together."""
+        places: dict[tuple[str, str], list[str]] = {}
+        for (construct, place), why in self.never.items():
+            places.setdefault((construct, why), []).append(place)
+        for (construct, why), explained in places.items():
+            yield f"— {construct} × {', '.join(explained)}: {why}"

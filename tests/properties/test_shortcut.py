@@ -16,7 +16,7 @@ from accord.integrations.guard.state import Desk, Done, State
 from accord.langchain import shortcut
 from accord.monitor.step import begin
 from tests.properties.generate_data import random_payload
-from tests.properties.guarding import LABELS, contract_for_tools
+from tests.properties.guard_contracts import LABELS, contract_for_tools
 
 FLAVOURS = ("plain", "people", "data", "rules", "data and rules")
 
