@@ -14,6 +14,7 @@ from collections import Counter
 
 from accord import Monitor, Ok, compile
 from tests.audit.recorded import CONFIRM, chat
+from tests.census import Census
 from tests.sources.corpus import folder
 
 _CONTRACT = compile(CONFIRM)
@@ -26,6 +27,7 @@ _TURNS = (
     'call look {"id": 1}',
     "result: ok",
 )
+_LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 30)
 _VALUES = (None, "", "yes", "user", "assistant", "tool", "pay", 0, 1.5, True, [], {}, ["yes"], {"text": "yes"})
 
 
@@ -96,10 +98,43 @@ def places_in(value, path=()):
         yield from places_in(inner, (*path, key))
 
 
-def changed(rng, messages):
-    """A run with a few values in it replaced, removed or doubled."""
+WHERE = (
+    "run", "message", "role", "content", "tool_calls", "call", "id", "type", "function", "name", "arguments",
+    "tool_call_id",
+)  # fmt: skip
+WHAT = ("replaced", "removed", "doubled", "in the first", "further on", "in the last", "in a run of 9+")
+NEVER = {
+    **{
+        (where, "doubled"): "only what stands in a list has a place for another"
+        for where in WHERE
+        if where not in {"message", "call"}
+    },
+    **{("run", what): "it is replaced as a whole" for what in WHAT[1:]},
+}
+
+
+def table():
+    return Census("changed in a recorded run", WHERE, WHAT, NEVER)
+
+
+def cells(way, last, what, length):
+    """What was changed, and in which message."""
+    where = last if isinstance(last, str) else ("run", "message", "", "call")[min(len(way), 3)]
+    if where not in WHERE or (where == "call" and way[2:] != ["tool_calls"]):
+        return  # in a value that was put there before
+    yield where, what
+    if len(way) + (last is not None) > 1:
+        place = way[1] if len(way) > 1 else last
+        yield where, "in the first" if place == 0 else "in the last" if place == length - 1 else "further on"
+        if length > 8:
+            yield where, "in a run of 9+"
+
+
+def changed(rng, messages, changes):
+    """A run with a few values in it replaced, removed or doubled; what was done is added to the list of changes."""
     made = [copy.deepcopy(messages)]
     for _ in range(rng.choice((0, 1, 1, 2))):
+        length = len(made[0]) if isinstance(made[0], list) else 0
         *way, last = rng.choice([path for path in places_in(made) if path])
         here = made
         for key in way:
@@ -107,10 +142,13 @@ def changed(rng, messages):
         what = rng.random()
         if what < 0.5:
             here[last] = copy.deepcopy(rng.choice(_VALUES))
+            changes.extend(cells(way, last, "replaced", length))
         elif what < 0.8 and way:
             del here[last]
+            changes.extend(cells(way, last, "removed", length))
         elif isinstance(here, list) and way:
             here.insert(last, copy.deepcopy(here[last]))
+            changes.extend(cells(way, last, "doubled", length))
     return made[0]
 
 
@@ -131,8 +169,12 @@ def check(audited, path, runs):
 
 def test_random_runs_changed_at_random(audited, tmp_path, soak, health):
     rng, times = random.Random(8), 20_000 if soak else 1_500
-    runs = [changed(rng, chat(*rng.choices(_TURNS, k=rng.randint(1, 8)))) for _ in range(times)]
+    changes, made = table(), []
+    runs = [changed(rng, chat(*rng.choices(_TURNS, k=rng.choice(_LENGTHS))), made) for _ in range(times)]
     seen = check(audited, tmp_path / "runs.jsonl", runs)
+    changes.add(made)
+    health(changes.table())
+    changes.check(3)
     health(f"audit against a slow reading: {sum(seen.values()):,} random runs, {dict(seen)}")
     assert min(seen["broken"], seen["violating"], seen["fine"]) > times // 20
 
@@ -144,6 +186,6 @@ def test_runs_of_others_changed_at_random(audited, tmp_path, soak):
     text = json.dumps([run["traj"] for run in recorded[: 200 if soak else 40]])
     for tool in tools:
         text = text.replace(f'"name": "{tool}"', '"name": "pay"')
-    seen = check(audited, tmp_path / "runs.jsonl", [changed(rng, run) for run in json.loads(text)])
+    seen = check(audited, tmp_path / "runs.jsonl", [changed(rng, run, []) for run in json.loads(text)])
     assert seen["violating"] > 0
     assert seen["fine"] > 0

@@ -9,11 +9,14 @@ import random
 from accord.errors import UsageError
 from accord.trace import compile_trace_config, load_trace_config, validate_file, validate_with_config
 from accord.trace.summaries import summarise
+from accord.trace.violations import CODES
+from tests.census import Census
 
+SCHEMA = {"required": ["x"], "properties": {"x": {"type": "integer"}}}
 CONFIG = {
     "store": {"redact": {"enabled": True, "json_pointers": ["/arguments/*", "/**/error"]}},
     "contracts": {
-        "tool_payloads": {"tools": {"a": {"args_schema": {"required": ["x"]}, "result_schema": {"type": "object"}}}},
+        "tool_payloads": {"tools": {"a": {"args_schema": SCHEMA, "result_schema": {"type": "object"}}}},
         "tool_order": {
             "must_precede": {"a": ["b"]},
             "only_after_success": {"b": ["a"]},
@@ -76,7 +79,38 @@ def value(chance, depth=0):
     return {chance.choice(KEYS): value(chance, depth + 1) for _ in range(chance.randrange(4))}
 
 
+PLACES = ("first event", "further on", "last event", "of a named run", "in 30+ events")
+
+
+NEVER = {
+    (code, "first event"): "it takes an event before"
+    for code in ("STREAM_NESTED", "STREAM_CHUNK_AFTER_END", "STREAM_CHUNK_INDEX_MISMATCH", "GENERATE_NESTED")
+}
+
+
+def likely(chance):
+    """An event as a recorder writes them; whether it fits those around it is left to chance."""
+    kind = chance.choice(KINDS[:8])
+    if kind.startswith("tool"):
+        payload = {"tool_name": chance.choice("aaabbz"), "tool_call_id": chance.choice("12")}
+        given = {"id": chance.choice((1, 2)), "x": chance.choice((1, 1, 2, "one"))}
+        given = {key: value for key, value in given.items() if chance.random() < 0.8}
+        return kind, payload | ({"arguments": given} if kind == "tool_call_start" else {"ok": True, "result": given})
+    if kind.startswith("stream"):
+        index = {"chunk_index": chance.choice((0, 0, 1, 2))} if kind == "stream_chunk" else {}
+        return kind, {"stream_id": chance.choice("ssst"), **index}
+    return kind, {"generate_id": chance.choice("gh")}
+
+
 def event(chance, seq):
+    if chance.random() < 0.6:
+        kind, payload = likely(chance)
+        return {
+            "seq": seq,
+            "kind": kind,
+            "payload": payload,
+            **({"run_id": chance.choice("rrs")} if chance.random() < 0.5 else {}),
+        }
     payload = {key: value(chance) for key in chance.sample(KEYS, chance.randrange(6))}
     if chance.random() < 0.8:
         payload["tool_name"] = chance.choice("ab")
@@ -91,9 +125,11 @@ def event(chance, seq):
 def test_random_traces(soak, health):
     chance = random.Random(11)
     plan = compile_trace_config(load_trace_config(CONFIG))
-    judged = violations = refused = 0
-    for _ in range(5000 if soak else 400):
-        events = [event(chance, seq) for seq in range(chance.randrange(12))]
+    seen = Census("violation in a trace", tuple(CODES), PLACES, NEVER)
+    judged = refused = 0
+    for _ in range(5000 if soak else 800):
+        length = chance.randrange(12) if chance.random() < 0.9 else 80
+        events = [event(chance, seq) for seq in range(length)]
         lines = b"".join(json.dumps(one).encode() + b"\n" for one in events)
         if chance.random() < 0.1 and lines:
             place = chance.randrange(len(lines))
@@ -105,13 +141,25 @@ def test_random_traces(soak, health):
             refused += 1
             continue
         judged += 1
-        violations += len(found)
         assert sum(len(run.violations) for run in summary.runs.values()) == len(found)
         for violation in found:
             json.dumps(violation.to_dict())
-    sentence = f"{judged:,} random traces gave {violations:,} violations, {refused:,} were refused"
-    assert judged > 200 and refused > 5 and violations > 800, sentence
+            seen.add((violation.code, place) for place in places(violation, length))
+    sentence = f"{judged:,} random traces, {refused:,} were refused"
+    assert judged > 200 and refused > 5, sentence
     health(sentence)
+    health(seen.table())
+    seen.check(1)
+
+
+def places(violation, length):
+    """Where in its trace something is wrong."""
+    seq = violation.event_seq
+    yield "first event" if seq == 0 else "last event" if seq == length - 1 else "further on"
+    if violation.run_id is not None:
+        yield "of a named run"
+    if length > 30:
+        yield "in 30+ events"
 
 
 def test_a_file_and_its_events_are_judged_alike():

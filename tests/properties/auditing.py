@@ -5,27 +5,79 @@ from __future__ import annotations
 import io
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 
 import pyarrow as pa
 from pyarrow import parquet
 
-from accord import Monitor, Unrecognized, UsageError, Violation
+from accord import Limits, Monitor, Unrecognized, UsageError, Violation
 from accord.audit import worker
 from accord.audit.results import Chunk, is_whole, read_result, seal, verdicts_of
 from accord.audit.tally import Tally
 from accord.audit.worker import Job
+from accord.diagnostics import Source
+from accord.language.checks import check_document
+from accord.language.rules import After, AfterForbid, AtMost, Before, ForbidSequence, Pattern, Rule
+from accord.language.tree import Declaration, Document
 from accord.machine import compile_document
 from accord.monitor.events import read_event
-from tests.properties.differential import random_contract
+from tests.census import Census
+from tests.properties.generate import random_protocol
+from tests.properties.generate_data import random_rule
+from tests.properties.places import NAMES, cells
 
+LIMITS = Limits(search=200)  # the shortest way is looked for elsewhere, and takes long
 STRANGERS = ("!zzz", "?zzz", "plain", "?Unrecognized", "!a", "?a", "!b", "?b", "!c", "?c")
+
+
+STATUSES = (
+    "conforming", "violating at once", "violating later", "violating at last", "by a rule", "several times",
+    "incomplete", "unrecognised",
+)  # fmt: skip
+SIZES = ("1", "2", "3–8", "9–32", "33+")
+FILES = ("runs in a file", "events of a run", "runs scattered", "kinds of events", "rules")
+TOO_MANY = {("rules", "9–32"): "there are three at the most", ("rules", "33+"): "there are three at the most"}
+
+
+PARTS = tuple(name for name in NAMES.values() if name != "deadline")  # labels alone tell no time
+
+
+def constructs(document) -> set[str]:
+    """What a contract is made of."""
+    found = {name for each in document.declarations for name, _ in cells(each.body)}
+    return {*found, *(RULES[type(rule.body)] for rule in document.rules)}
+
+
+RULES = {
+    Before: "before", After: "after", AfterForbid: "after, forbid", AtMost: "at most", ForbidSequence: "forbid",
+}  # fmt: skip
+
+
+def size(count: int) -> str:
+    """The column of a number."""
+    return SIZES[0 if count < 2 else 1 if count == 2 else 2 if count < 9 else 3 if count < 33 else 4]
+
+
+def outcome(answer, words) -> list[str]:
+    """What became of a run, and where."""
+    if answer is None:
+        return []
+    status, breach, refused = answer
+    if status != "violating":
+        return [status]
+    position = breach[0]
+    place = "at once" if not position else "at last" if position == len(words) - 1 else "later"
+    found = [f"violating {place}"]
+    found += ["by a rule"] if breach[1].startswith("rule ") else []
+    return found + (["several times"] if refused > 1 else [])
 
 
 @dataclass
 class Seen:
     """What a campaign looked at."""
 
+    runs: Census = field(default_factory=lambda: Census("run of a contract with", (*PARTS, *RULES.values()), STATUSES))
+    files: Census = field(default_factory=lambda: Census("audited file", FILES, SIZES, TOO_MANY))
     contracts: int = 0
     statuses: Counter[str] = field(default_factory=Counter)
     events: int = 0
@@ -39,17 +91,19 @@ class Seen:
         )
 
 
-def random_run(rng, contract) -> list[str]:
+def random_run(rng, contract, strangers) -> list[str]:
     """Mostly what is legal, sometimes anything."""
     monitor, words = Monitor(contract, mode="refuse"), []
-    for _ in range(rng.choice((0, 1, 3, 6, 12, 30))):
+    for _ in range(rng.choice((0, 1, 2, 3, 6, 12, 40))):
         legal = [word for word in monitor.allowed() if word[0] in "!?" and " " not in word]
-        word = rng.choice(legal) if legal and rng.random() < 0.9 else rng.choice(STRANGERS)
+        if rng.random() < 0.05:  # whom it is with is left out, which may be too little
+            legal = [word[1:] for word in monitor.allowed() if word[1:2] in {"!", "?"}] or legal
+        word = rng.choice(legal) if legal and rng.random() < 0.92 else rng.choice(strangers)
         words.append(word)
         event = read_event(word if word[0] in "!?" else f"?{word}")
         with suppress(UsageError):
             (monitor.send if event.direction == "!" else monitor.receive)(event.label)
-    return words
+    return [*words, "?Unrecognized"] if rng.random() < 0.06 else words
 
 
 def by_monitor(contract, words):
@@ -121,17 +175,37 @@ def comparable(tally):
 
 
 def random_job(rng) -> Job:
+    """A contract that labels alone decide: a protocol, rules that look at no data, or both."""
     while True:
-        document, _ = random_contract(rng, rng.choice(("plain", "rules")))
-        contract = compile_document(document)
-        if contract.needs_more_than_labels == "":
+        body, _ = random_protocol(rng)
+        items: list[Declaration | Rule] = [Declaration("P", body)] if rng.random() < 0.85 else []
+        if not items or rng.random() < 0.6:
+            items += [without_data(random_rule(rng, f"rule {number}")) for number in range(rng.randint(1, 3))]
+        document = Document(tuple(items), Source(""))
+        if not any(found.severity == "error" for found in check_document(document, LIMITS)):
+            contract = compile_document(document, LIMITS)
+            assert contract.needs_more_than_labels == ""
             return Job(contract, contract.protocol_name(next(iter(contract.machines), None)))
+
+
+def without_data(node):
+    """A rule whose patterns look at labels alone."""
+    if isinstance(node, Pattern):
+        return replace(node, guards=(), gated=False)
+    if isinstance(node, tuple):
+        return tuple(map(without_data, node))
+    if is_dataclass(node):
+        return replace(
+            node, **{each.name: without_data(getattr(node, each.name)) for each in fields(node) if each.init}
+        )
+    return node
 
 
 def difference(rng, tmp_path, seen: Seen) -> str | None:
     """Judge random runs of a random contract in every way; the first difference, in words."""
     job = random_job(rng)
-    runs = {f"r{number}": random_run(rng, job.contract) for number in range(rng.choice((1, 5, 30, 60)))}
+    strangers = STRANGERS if rng.random() < 0.8 else (*STRANGERS, *(f"?l{number}" for number in range(99)))
+    runs = {f"r{number}": random_run(rng, job.contract, strangers) for number in range(rng.choice((1, 2, 5, 20, 45)))}
     runs = {key: words for key, words in runs.items() if words}
     scattered = rng.random() < 0.3
     path = tmp_path / "runs.parquet"
@@ -146,6 +220,14 @@ def difference(rng, tmp_path, seen: Seen) -> str | None:
         )
     }
     seen.contracts += 1
+    kinds = constructs(job.contract.document)
+    for key, answer in expected.items():
+        seen.runs.add((kind, what) for kind in kinds for what in outcome(answer, runs[key]))
+    labels = {word for words in runs.values() for word in words}
+    file = [(FILES[0], len(runs)), (FILES[3], len(labels)), (FILES[4], len(job.contract.document.rules))]
+    file += [(FILES[1], len(words)) for words in runs.values()]
+    file += [(FILES[2], len(runs))] if scattered else []
+    seen.files.add((what, size(count)) for what, count in file if count)
     seen.scattered += scattered
     seen.events += sum(map(len, runs.values()))
     seen.statuses.update("broken" if answer is None else answer[0] for answer in expected.values())
@@ -181,6 +263,7 @@ def difference(rng, tmp_path, seen: Seen) -> str | None:
 
 
 def campaign(rng, contracts: int, tmp_path) -> tuple[Seen, str | None]:
+    """Audits of runs of so many contracts; the first difference, in words."""
     seen = Seen()
     while seen.contracts < contracts:
         found = difference(rng, tmp_path, seen)

@@ -29,7 +29,7 @@ from accord.machine.tables import Machine, Plain
 from accord.semantics.exchanges import TooLongError, agrees, begin, exchanges, is_over
 from tests.census import Census
 from tests.properties.generate_globals import cells, census, random_global
-from tests.properties.playing import ATTEMPTS, observed, parts_of, played
+from tests.properties.playing import deeds, observed, parts_of, played
 
 LONGEST_WALK = 16
 
@@ -51,7 +51,10 @@ class Seen:
     made: Census = field(default_factory=lambda: census("choreographies, all", parts=False))
     walked: Census = field(default_factory=lambda: census("choreographies, followed", parts=False))
 
+    deeds_in_sessions: Census = field(default_factory=lambda: deeds(parts=False))
+
     def check_floors(self) -> None:
+        self.deeds_in_sessions.check(self.protocols // 1_000)
         self.made.check(self.protocols // 1_000)
         self.walked.check(self.protocols // 5_000)
         assert self.followed * 5 >= self.protocols, "too few protocols can be followed"
@@ -67,21 +70,22 @@ class Seen:
             f"choreographies: {self.protocols:,} random ones, {self.followed:,} followed in {self.deeds:,} deeds "
             f"to {self.endings:,} endings, {self.accepted:,} of {self.attempts:,} attempts accepted by sessions; "
             f"refused {refused}, not decided {self.undecided:,}\n"
-            f"{self.made.table()}\n{self.walked.table()}"
+            f"{self.made.table()}\n{self.walked.table()}\n{self.deeds_in_sessions.table()}"
         )
 
 
 def campaign(seed: int, protocols: int, *, parts: bool = False) -> tuple[Seen, str | None]:
     """What was seen, and the first difference from the reference, in words."""
-    rng = Random(seed)
+    rng, making = Random(seed), Random(f"{seed} made")
     seen = Seen()
     if parts:
         seen.made, seen.walked = (
             census("choreographies, all", parts=True),
             census("choreographies, followed", parts=True),
         )
+        seen.deeds_in_sessions = deeds(parts=True)
     while seen.protocols < protocols:
-        document = random_global(rng, parts=parts)
+        document = random_global(making, parts=parts)
         seen.protocols += 1
         seen.made.add(cells(document))
         try:
@@ -132,9 +136,9 @@ def in_session(document: Document, rng: Random, seen: Seen) -> str | None:
     except ContractError:
         seen.unplayed += 1  # what is done could not be followed by itself
         return None if len(document.globals) > 1 else "compiling refuses it"
-    difference, accepted = rng.choice((played, observed))(rng, document, contract)
+    difference, accepted, tried = rng.choice((played, observed))(rng, document, contract, seen.deeds_in_sessions)
     seen.accepted += accepted
-    seen.attempts += ATTEMPTS
+    seen.attempts += tried
     return difference
 
 

@@ -33,6 +33,7 @@ LABELS = ("x", "y", "z")
 KINDS = ("message", "choice", "loop", "par", "do")
 ANYWHERE = (50, 18, 12, 12, 8)
 WHERE_ONE_SPEAKS_FIRST = (30, 30, 12, 14, 14)  # heads of branches, above all: every kind is wanted there
+BEHIND_A_CHOICE = (30, 40, 10, 10, 10)  # where roles that were not told come to grief
 
 
 def random_global(rng: Random, *, parts: bool = False) -> Document:
@@ -67,7 +68,10 @@ class _Generator:
         steps: list = []
         passes = True
         for _ in range(self.rng.randint(1, 4)):
-            step, last, passes = self.step(depth, last, loops, first if not steps else None)
+            kinds = ANYWHERE if steps or first is None else WHERE_ONE_SPEAKS_FIRST
+            if steps and isinstance(steps[-1], GlobalChoice):
+                kinds = BEHIND_A_CHOICE
+            step, last, passes = self.step(depth, last, loops, first if not steps else None, kinds)
             steps.append(step)
             if not passes:
                 return tuple(steps), last, False
@@ -75,10 +79,10 @@ class _Generator:
             return (*steps, Continue(self.rng.choice(loops))), last, False
         return tuple(steps), last, True
 
-    def step(self, depth, last, loops, first):
+    def step(self, depth, last, loops, first, kinds):
         kind = "message"
         if depth > 0 and self.room > 0:
-            kind = self.rng.choices(KINDS, ANYWHERE if first is None else WHERE_ONE_SPEAKS_FIRST)[0]
+            kind = self.rng.choices(KINDS, kinds)[0]
         if kind == "choice":
             return self.choice(depth, last, loops, first)
         if kind == "do":

@@ -1,159 +1,83 @@
-"""Guards against an obvious reference: the whole history, replayed for every way in which calls that are out may end.
+"""Guards against an obvious reference: the whole history, judged for every way in which calls that are out may end.
 
-One session is guarded twice, in memory and in a store that several guards share, and everything is done to both. The
-reference remembers what has happened as a list and nothing else. Whether something is legal it asks fresh monitors, one
-for each choice of calls that fail.
+One session is guarded twice, in memory and in a store that several guards share, and everything is done to both. What
+the answers must be is said by `guard_reference`. Some sessions are short, as tests like them; some live as long as
+those of real agents do, because what is counted, remembered and forgotten shows only then.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from contextlib import suppress
-from dataclasses import dataclass, field
-from itertools import chain, combinations, product
 from random import Random
 
-from accord import ContractError, Guard, MemoryStore, Monitor, Ok, ToolCall, UsageError, compile
-from accord.diagnostics import Source
+from accord import Guard, MemoryStore, Ok, ToolCall, UsageError
 from accord.integrations.guard.looking import as_calls, look_at
-from accord.language.checks import check_document
-from accord.language.tree import (
-    Action,
-    Choice,
-    Declaration,
-    Document,
-    Interleaving,
-    Protocol,
-    Recursion,
-    Sequence,
-    sequence,
-)
-from accord.limits import DEFAULT_LIMITS
-from accord.machine.contract import Contract, compile_document
+from accord.machine.contract import Contract
 from accord.machine.events import Event
+from accord.monitor import snapshot as snapshots
 from accord.monitor.events import read_event
-from tests.properties.differential import random_contract
+from accord.monitor.step import begin
 from tests.properties.generate_data import random_payload
+from tests.properties.guard_contracts import GATES, LABELS, STRANGER, constructs, contract_for_tools
+from tests.properties.guard_reference import (
+    REMEMBERED_CALLS,
+    Asked,
+    DifferenceError,
+    Reference,
+    Reservation,
+    after,
+    events_of,
+)
+from tests.properties.guard_tables import LIVES, MOST_OPEN, MOST_REVIEWS, OTHERS, UNGATED, Health, size
 
-IDS = ("", "", "i", "j", "k", "#1")
-MOST_OUT = 4
-LENGTH = 14
-LABELS = ("a", "b", "c")
-
-
-@dataclass
-class Health:
-    """What a campaign looked at."""
-
-    flavour: str
-    sessions: int = 0
-    answers: Counter[str] = field(default_factory=Counter)
-    most_out: int = 0
-
-    def sentence(self) -> str:
-        return (
-            f"guard, {self.flavour}: {self.sessions:,} sessions, {dict(sorted(self.answers.items()))}, "
-            f"up to {self.most_out} calls out"
-        )
-
-    def check_floors(self) -> None:
-        assert self.answers["message"] > self.sessions * 0.2, self.sentence()
-        assert self.most_out >= 2, self.sentence()
-        for answer in ("admitted", "refused", "held", "known", "settled", "failed", "kept", "result", "resting"):
-            assert self.answers[answer] > self.sessions * 0.01, f"{answer}: {self.sentence()}"
-        if self.flavour == "people":
-            assert self.answers["review"] > self.sessions * 0.5, self.sentence()
-            assert self.answers["approved"] > self.sessions * 0.1, self.sentence()
-
-
-class DifferenceError(Exception):
-    """The guard and the reference do not agree."""
-
-
-@dataclass
-class Reservation:
-    """A call that is out."""
-
-    ticket: str
-    events: tuple[Event, ...]
-    identity: str
-
-
-class Reference:
-    """All that has happened, in order, with the calls that are out where they were reserved."""
-
-    def __init__(self, contract, gates):
-        self.contract = contract
-        self.gates = gates
-        self.history: list[Event | Reservation] = []
-
-    @property
-    def out(self):
-        return [item for item in self.history if isinstance(item, Reservation)]
-
-    def courses(self):
-        """What will have happened, for every choice of calls that fail."""
-        for failing in chain.from_iterable(combinations(self.out, n) for n in range(len(self.out) + 1)):
-            yield [
-                event
-                for item in self.history
-                if item not in failing
-                for event in (item.events if isinstance(item, Reservation) else (item,))
-            ]
-
-    def verdicts(self, *steps):
-        """For every choice of calls that fail: whether these steps would be legal then."""
-        return [self.replays([*course, *steps]) for course in self.courses()]
-
-    def replays(self, events):
-        monitor = Monitor(self.contract, mode="refuse")
-        return all(is_accepted(monitor, event) for event in events)
-
-    def legal(self, *steps):
-        return all(self.verdicts(*steps))
-
-    def ways(self, event):
-        """The gates through which a call would be legal."""
-        for length in range(1, 4):
-            for gates in product(self.gates, repeat=length):
-                if self.legal(*(Event("?", gate, None, event.payload, "ana") for gate in gates), event):
-                    yield gates
-
-    def settle(self, ticket):
-        place = next(
-            n for n, item in enumerate(self.history) if isinstance(item, Reservation) and item.ticket == ticket
-        )
-        self.history[place : place + 1] = self.history[place].events
-
-    def fail(self, ticket):
-        self.history = [i for i in self.history if not (isinstance(i, Reservation) and i.ticket == ticket)]
-
-
-def is_accepted(monitor, event):
-    try:
-        if event.direction == "!":
-            return isinstance(monitor.send(event.label, event.payload), Ok)
-        return isinstance(monitor.receive(event.label, event.payload, by=event.by), Ok)
-    except UsageError:
-        return False
+MOODS = ((0.7, (9, 1, 1)), (0.4, (1, 4, 1)), (0.7, (2, 1, 6)), (0.7, (3, 1, 6)))
+SILENT = (0.0, (1, 1, 1))
+"""How soon people answer, and how often they allow, deny and modify."""
+MOST_OUT = (1, 2, 2, 3, 3, 4, 4, 6)
+SHORT = (5, 14, 14, 20)
+PATIENT = 30
+"""Steps of a session in which people have time to answer."""
+LONG = (60, 150, 400)
 
 
 class Session:
     """One session under guards, and the reference beside it."""
 
-    def __init__(self, contract: Contract, rng: Random, health: Health) -> None:
-        self.rng, self.health = rng, health
+    def __init__(self, contract: Contract, rng: Random, health: Health, long: int | None = None) -> None:
+        self.rng, self.health, self.contract = rng, health, contract
+        self.kinds = constructs(contract.document)
         self.store = MemoryStore()
-        options = {"clock": lambda: 0, "patience": 10_000}
-        self.alone = Guard(contract, **options)
-        self.crew = [Guard(contract, store=self.store, key="s", **options) for _ in range(3)]
-        policy = self.alone._session.policy
-        self.results, self.contract = policy.results, contract
-        self.reference = Reference(contract, policy.gates)
+        self.time = 0.0
+        self.mood = SILENT if long is not None and long % 3 == 1 else rng.choice(MOODS)
+        impatient = long is None and rng.random() < 0.35
+        self.options = {
+            "clock": lambda: self.time,
+            "patience": rng.randint(2, 4) if impatient else 10_000,
+            "escalate": rng.choice(("stop", "review")),
+            "failed": "keep" if rng.random() < 0.1 else "release",
+            "review_lasts": rng.choice((2, 5)) if self.mood is not SILENT and rng.random() < 0.3 else None,
+        }
+        self.alone = Guard(contract, **self.options)
+        self.crew = [self.in_the_store() for _ in range(3)]
+        self.policy = self.alone._session.policy
+        self.reference = Reference(contract, self.policy, self.time)
+        self.most_out = rng.choice(MOST_OUT if long is None else (3, 4))
+        self.wish: tuple[str, dict] | None = None  # what the agent has asked for, and will ask for again
+        self.hangs = self.most_out > 1 and (rng.random() < 0.3 if long is None else long % 2 == 1)
+        self.haste, self.talks = (0.35, 0.1) if long is None else (0.55, 0.4)
+        self.strange = rng.choice((0.05, 0.05, 0.5))
+        self.hanging: str | None = None  # the first call of a session that hangs hardly ever ends
         self.done: dict[str, str] = {}
+        self.ended: list[tuple[str, str]] = []
         self.started: set[str] = set()
-        self.allowed: Counter[str] = Counter()
+        self.refusals: Counter[str] = Counter()
+        self.stopped = False
+        self.named = 0
+        self.seen: Counter[str] = Counter()
+
+    def in_the_store(self):
+        return Guard(self.contract, store=self.store, key="s", **self.options)
 
     # -- doing the same to both ----------------------------------------------------------------------------------------
 
@@ -162,134 +86,270 @@ class Session:
         mine, theirs = act(self.alone), act(self.rng.choice(self.crew))
         if mine != theirs:
             raise DifferenceError(f"in memory {mine}, in a store {theirs}")
-        here, there = self.alone._session.home.state(), Guard(self.contract, store=self.store, key="s", clock=lambda: 0)
-        if self.store.row("s") is not None and here != there._session.home.state():
-            raise DifferenceError(f"in memory it is {here}, read back it is {there._session.home.state()}")
+        if "failed inside" in str(mine):
+            raise DifferenceError(f"it broke: {mine}")
+        if self.store.row("s") is not None and written(self.alone) != written(there := self.in_the_store()):
+            raise DifferenceError(f"in memory it is {written(self.alone)}, read back it is {written(there)}")
         return mine
 
-    def run(self):
-        for _ in range(LENGTH):
-            out = self.reference.out
-            self.health.most_out = max(self.health.most_out, len(out))
-            act = self.rng.random()
-            if self.alone.reviews() and self.rng.random() < 0.4:
-                self.decide()
-            elif out and (len(out) >= MOST_OUT or act < 0.3):
-                self.end_one(self.rng.choice(out))
-            elif act < 0.45:
-                self.say()
-            elif act < 0.5 and out:
-                self.start_one(self.rng.choice(out))
-            else:
-                self.reserve()
+    def note(self, label: str, end: str, gates: int | None = None) -> None:
+        """Count what became of a call; with the number of its gates if it is people who decide about it."""
+        self.health.answers[end] += 1
+        if end in OTHERS:
+            return
+        kinds = self.kinds.get(label, {"unknown"})
+        if gates is not None:
+            kinds = {*(kinds - {*GATES, *UNGATED}), GATES[gates]}
+            self.most("gates of a call", gates)
+        self.health.ends.add((kind, end) for kind in kinds)
+
+    def most(self, what: str, count: int) -> None:
+        self.seen[what] = max(self.seen[what], count)
+
+    def run(self, steps: int) -> None:
+        for step in range(steps):
+            self.one_step() if step else self.reserve()
+            log = self.alone._session.state().log
+            self.most("log while out", len(log))
+            self.most("calls out at once", len(self.reference.out))
+            self.most("open at once", len(self.reference.open_ones(self.time)))
+            self.seen["steps"] += 1
         self.check_ledger()
+        self.close()
+        self.health.lives.add((what, size(self.seen[what])) for what in LIVES)
+        self.health.longest |= self.seen
+
+    def one_step(self) -> None:
+        rng, out = self.rng, self.reference.out
+        ending = [item for item in out if item.ticket != self.hanging or rng.random() < 0.004]
+        if rng.random() < (0.5 if self.policy.is_timed else 0.25):
+            self.time += rng.choice((0.25, 0.5, 1, 1, 2, 4)) if rng.random() < 0.98 else 60
+        if self.reference.open_ones(self.time) and rng.random() < self.mood[0]:
+            return self.decide()
+        if self.stopped and rng.random() < 0.4:
+            return self.resume()
+        if ending and (len(out) >= self.most_out or rng.random() < self.haste):
+            return self.end_one(rng.choice(ending))
+        if rng.random() < self.talks and not any(word.startswith("!") for word in self.alone.allowed()):
+            return self.say()  # maybe there will be something to do then
+        acts = [self.say, self.say, self.say, self.tick, self.start_one, self.end_again]
+        if len(out) < self.most_out:
+            acts += [self.reserve] * 12
+        return rng.choice(acts)()
 
     # -- reserving -----------------------------------------------------------------------------------------------------
 
     def payload(self):
-        if self.health.flavour == "people":
-            return {"x": self.rng.randint(0, 1)}
-        return random_payload(self.rng) if "data" in self.health.flavour else {}
+        rng, flavour = self.rng, self.health.flavour
+        if flavour == "people":
+            return {"x": rng.randint(0, 1)}
+        if flavour == "life":
+            return {"x": rng.randint(0, 3), "k": rng.randint(0, 2)}
+        payload = random_payload(rng) if flavour != "plain" else {}
+        if "slices" in flavour and rng.random() < 0.95:
+            key, inside = rng.choice((1, 1, 2, "1", [1])), payload.get("o")
+            payload |= {"k": key, "o": {**(inside if isinstance(inside, dict) else {}), "k": key}}
+        return payload
+
+    @property
+    def may_ask(self):
+        """Whether a batch may ask people again: to the bound of all questions, or to the guard's own of open ones."""
+        nothing_answered = all(asked.state == "open" for asked in self.reference.reviews.values())
+        return self.seen["questions"] <= MOST_REVIEWS - 9 or (nothing_answered and MOST_REVIEWS >= MOST_OPEN)
 
     def reserve(self):
-        room = MOST_OUT - len(self.reference.out)
-        calls = [self.random_call() for _ in range(self.rng.randint(1, min(3, room)))]
+        room = self.most_out - len(self.reference.out)
+        if self.is_answered() and self.rng.random() < 0.8:
+            calls = [ToolCall(*self.wish, self.random_id())]
+        else:
+            calls = [self.random_call() for _ in range(self.rng.randint(1, min(6, room)) if self.may_ask else 1)]
         can_wait = self.rng.random() < 0.5
 
         def ask(guard):
             claims = look_at(as_calls(calls), None, strict=True)
             decisions = guard._session.decide(claims, started=False, can_wait=can_wait, ahead=False)
             shown = [(d.status, d.ticket, d.message, d.call.arguments, d.review and d.review.id) for d in decisions]
-            return shown, [(out.ticket, out.events) for out in guard.out()]
+            return shown, [(out.ticket, out.events, out.reviews) for out in guard.out()]
 
         decisions, outs = self.both(ask)
-        events = dict(outs)
+        made = {ticket: (events, reviews) for ticket, events, reviews in outs}
+        self.most("calls in a batch", len(calls))
+        late = self.reference.pass_time(self.time)
+        self.opened = [
+            review for review in self.alone._session.state().desk.reviews if review.number not in self.reference.reviews
+        ]
+        shown = {decision[0]: (call.name, call.arguments) for call, decision in zip(calls, decisions, strict=True)}
+        if self.wish in (None, shown.get("admitted"), shown.get("refused")) or self.rng.random() < 0.05:
+            self.wish = shown.get("review")
         ahead = held = False
         for call, decision in zip(calls, decisions, strict=True):
             repeated = bool(call.id) and sum(other.id == call.id for other in calls) > 1
-            expected = self.judge(call, decision, events, held=held, may_hold=can_wait and ahead, repeated=repeated)
+            if late:
+                self.note(call.name, "late")
+                expected = self.refused(call, {} if repeated else call.arguments)
+            else:
+                expected = self.judge(call, decision, made, held=held, may_hold=can_wait and ahead, repeated=repeated)
             status, ticket = decision[:2]
             if status != expected:
                 raise DifferenceError(f"{call} was {decision}, expected was {expected} after {self.reference.history}")
             held = held or status == "held"
             ahead = ahead or ticket is not None
+        if self.opened:
+            raise DifferenceError(f"nobody had to be asked: {self.opened}")
+
+    def is_answered(self):
+        """Whether the agent has asked for something, and nobody is asked about it any more."""
+        open_ones = [self.reference.reviews[number] for number in self.reference.open_ones(self.time)]
+        return self.may_ask and self.wish is not None and all(asked.label != self.wish[0] for asked in open_ones)
 
     def random_call(self):
-        legal = [read_event(word.split("(")[0]).label for word in self.alone.allowed() if word.split("!")[0] == ""]
-        label = self.rng.choice(legal) if legal and self.rng.random() < 0.75 else self.rng.choice(LABELS)
+        rng = self.rng
+        words = [word for word in self.alone.allowed() if word.startswith("!")]
+        legal = [read_event(word.split("(")[0]).label for word in words]
+        gated = [label for label, kinds in self.kinds.items() if kinds & {*GATES}]
+        others = (STRANGER,) if rng.random() < self.strange else gated if gated and rng.random() < 0.6 else LABELS
+        label = rng.choice(legal if legal and rng.random() < (0.2 if self.mood is SILENT else 0.7) else others)
         payload = self.payload()
-        waiting = [each for each in self.alone._session.state().desk.reviews if each.state in {"allowed", "used"}]
-        if waiting and self.rng.random() < 0.6:
-            label, payload = waiting[-1].label, dict(waiting[-1].payload)
-        return ToolCall(label, payload, self.rng.choice(IDS))
+        for _ in range(3 if legal else 0):  # what is legal is mostly so for some payloads only
+            if self.reference.legal(Event("!", label, None, payload, None, self.time)):
+                break
+            payload = self.payload()
+        if self.wish is not None and rng.random() < (0.1 if self.mood is SILENT else 0.5):
+            label, payload = self.wish
+        if self.mood is SILENT:
+            payload = {**payload, "n": rng.randint(0, 9)}  # so that there are many things to ask about
+        if not self.may_ask and not self.reference.legal(Event("!", label, None, payload, None, self.time)):
+            label = STRANGER
+        return ToolCall(label, payload, self.random_id())
 
-    def judge(self, call, decision, events, *, held, may_hold, repeated):
+    def random_id(self):
+        """None, a new one, or one that was there before, be it yesterday."""
+        kind = self.rng.random()
+        if kind < 0.3:
+            return self.rng.choice(("", "", "#1"))
+        if kind < 0.75 or not self.named:
+            self.named += 1
+            return f"i{self.named}"
+        return f"i{self.rng.randint(max(1, self.named - 3), self.named) if kind < 0.95 else 1}"
+
+    def judge(self, call, decision, made, *, held, may_hold, repeated):
         """The status that a call must get; what is admitted is reserved."""
-        status, ticket, _, arguments, _ = decision
-        if repeated:
-            return "refused"
-        if held:
+        _, ticket, _, arguments, _ = decision
+        if held and not repeated:
+            self.note(call.name, "held")
             return "held"
-        action = json.dumps([call.name, call.arguments], sort_keys=True)
+        if self.stopped or self.reference.stuck(self.time):
+            self.note(call.name, "stopped" if self.stopped else "stuck")
+            return "refused" if self.stopped else "review"
+        if repeated:
+            self.note(call.name, "same id")
+            return self.refused(call, {})  # it was not even read
+        action = action_of(call.name, call.arguments)
         if call.id and (known := self.known(call.id)) is not None:
-            self.health.answers["known"] += 1
-            return (
-                "admitted"
-                if known == action and call.id not in self.done and call.id not in self.started
-                else "refused"
-            )
-        event = Event("!", call.name, None, call.arguments)
+            self.note(call.name, "known id")
+            new = call.id not in self.done and call.id not in self.started
+            return "admitted" if known == action and new else "refused"
+        event = Event("!", call.name, None, call.arguments, None, self.time)
         if self.reference.legal(event):
-            self.admit(ticket, (event,), arguments, call)
+            self.admit(call, ticket, arguments, ((event,), ()))
             return "admitted"
         if may_hold:
-            self.health.answers["held"] += 1
+            self.note(call.name, "held")
             return "held"
-        self.health.answers["resting"] += any(self.reference.verdicts(event))
-        if any(True for _ in self.reference.ways(event)):
-            return self.judge_approval(call, status, ticket, events, arguments, action)
-        self.health.answers["refused"] += 1
-        return "refused"
+        way = self.reference.way(event)
+        if way is not None:
+            return self.judge_approval(call, event, way, decision, made)
+        self.note(call.name, "rests on" if self.reference.out and self.reference.rests(event) else "refused")
+        return self.refused(call)
 
-    def judge_approval(self, call, status, ticket, events, arguments, action):
+    def judge_approval(self, call, event, way, decision, made):
         """A call that people can make legal: it runs once for each time they have."""
-        if status != "admitted":
-            self.health.answers["review"] += status == "review"
-            return status if status in {"review", "refused"} else "review"
-        made = events.get(ticket, ())
-        gates = [event.label for event in made[:-1]]
-        if not made or not gates or not self.reference.legal(*made):
-            return f"legal only after approval, made was {made}"
-        for gate in gates:
-            self.allowed[f"{gate} {action}"] -= 1
-            if self.allowed[f"{gate} {action}"] < 0:
-                return f"no more than was approved: {gate}"
-        self.health.answers["approved"] += 1
-        self.admit(ticket, made, arguments, call)
-        return "admitted"
+        _, ticket, _, arguments, _ = decision
+        gates, payload = way
+        asked = self.reference.asked_for(gates, call.name, payload, self.time)
+        states = [each and each.state for each in asked]
+        if "denied" in states:
+            self.note(call.name, "denied", len(gates))
+            return self.refused(call)
+        if set(states) == {"allowed"}:
+            numbers = tuple(next(n for n, each in self.reference.reviews.items() if each is one) for one in asked)
+            steps = [Event("?", gate, None, payload, "ana", self.time) for gate in gates]
+            events = (*steps, event._replace(payload=payload))
+            if made.get(ticket) != (events, numbers):
+                return f"made of {events} by the reviews {numbers}, not {made.get(ticket)}"
+            self.note(call.name, "allowed" if payload == call.arguments else "modified", len(gates))
+            self.admit(call, ticket, arguments, (events, numbers))
+            return "admitted"
+        if any(each.label == call.name and each.is_over(self.time) for each in self.reference.reviews.values()):
+            self.note(call.name, "expired", len(gates))
+        if len(self.reference.open_ones(self.time)) + states.count(None) > MOST_OPEN:
+            self.health.answers["too many questions"] += 1
+            return self.refused(call)
+        for gate, each in zip(gates, states, strict=True):
+            if each is None:
+                self.ask(gate, call.name, payload)
+        self.note(call.name, "asked" if None in states else "waiting", len(gates))
+        return "review"
+
+    def ask(self, gate, label, payload) -> bool:
+        """A question is opened, as the guard has to; `False` if too many are."""
+        if len(self.reference.open_ones(self.time)) >= MOST_OPEN:
+            return False
+        if not self.opened:
+            raise DifferenceError(f"nobody was asked for {gate} of {label} {payload}")
+        review = self.opened.pop(0)
+        if (review.gate, review.label, dict(review.payload), review.state) != (gate, label, payload, "open"):
+            raise DifferenceError(f"asked was {review}, expected {gate} of {label} {payload}")
+        lasts = None if gate is None else self.options["review_lasts"]
+        expires = None if lasts is None else self.time + lasts
+        if review.expires != expires:
+            raise DifferenceError(f"{review} does not expire at {expires}")
+        self.reference.ask(review.number, Asked(gate, label, payload, expires), self.time)
+        self.seen["questions"] += 1
+        return True
+
+    def refused(self, call, shown=None):
+        """The status of a call that is refused: when there have been too many, a person is asked, or all stops."""
+        if self.stopped or self.reference.stuck(self.time):
+            return "refused"
+        self.refusals[call.name] += 1
+        self.most("refusals in a row", self.refusals[call.name])
+        if self.refusals[call.name] < self.options["patience"]:
+            return "refused"
+        if self.options["escalate"] == "review" and self.ask(
+            None, call.name, call.arguments if shown is None else shown
+        ):
+            return "review"
+        self.stopped = True
+        return "refused"
 
     def known(self, identity):
         if identity in self.done:
             return self.done[identity]
-        return next((action for ticket, action in self.actions() if ticket == identity), None)
+        out = next((item for item in self.reference.out if item.ticket == identity), None)
+        return None if out is None else out.identity
 
-    def actions(self):
-        for item in self.reference.out:
-            call = item.events[-1]
-            yield item.ticket, json.dumps([call.label, call.payload], sort_keys=True) if item.identity else ""
-
-    def admit(self, ticket, events, arguments, call):
+    def admit(self, call, ticket, arguments, made):
+        events, reviews = made
         if ticket is None or any(item.ticket == ticket for item in self.reference.out):
             raise DifferenceError(f"{call} has the ticket {ticket}, which is none or another one's")
-        if arguments != call.arguments:
+        if arguments != events[-1].payload:
             raise DifferenceError(f"{call} would run with {arguments}")
-        self.health.answers["admitted"] += 1
-        events = tuple(event._replace(at=None) for event in events)
-        self.reference.history.append(Reservation(ticket, events, call.id))
+        self.note(call.name, "admitted")
+        del self.refusals[call.name]
+        for number in reviews:
+            self.reference.reviews[number].state = "used"
+        action = action_of(call.name, call.arguments) if call.id else ""
+        self.reference.history.append(Reservation(ticket, events, action, reviews))
+        if self.hangs and self.hanging is None:
+            self.hanging = ticket
 
     # -- what becomes of calls -----------------------------------------------------------------------------------------
 
-    def start_one(self, item):
+    def start_one(self):
+        if not self.reference.out:
+            return
+        item = self.rng.choice(self.reference.out)
         may = self.both(lambda guard: guard.start(item.ticket))
         if may != (item.ticket not in self.started):
             raise DifferenceError(f"{item} may be started: {may}")
@@ -297,36 +357,58 @@ class Session:
 
     def end_one(self, item):
         ticket, call = item.ticket, item.events[-1]
-        how = self.rng.choices(("settled", "failed", "kept"), (5, 3, 1))[0]
-        self.health.answers[how] += 1
+        how = self.rng.choices(("returned", "failed", "unknown end"), (5, 3, 2))[0]
+        self.note(call.label, how)
         self.started.discard(ticket)
-        if how == "failed":
-            if self.both(lambda guard: guard.fail(ticket, "busy")) != Ok():
+        self.ended = [*self.ended[-5:], (ticket, call.label)]
+        result = self.payload() if how == "returned" else {"error": "stopped"}
+        acts = {
+            "returned": lambda guard: guard.settle(ticket, result),
+            "failed": lambda guard: guard.fail(ticket, "stopped"),
+            "unknown end": lambda guard: guard.keep(ticket, "stopped"),
+        }
+        verdict = self.both(acts[how])
+        if how == "failed" and not self.policy.keep_failed:
+            if verdict != Ok():
                 raise DifferenceError(f"{item} could not fail")
-            for event in item.events[:-1]:
-                self.allowed[f"{event.label} {json.dumps([call.label, call.payload], sort_keys=True)}"] += 1
             self.reference.fail(ticket)
+            self.reference.pass_time(self.time)
             return
-        result = self.payload() if how == "settled" else {"error": "stopped"}
-        act = (
-            (lambda guard: guard.settle(ticket, result))
-            if how == "settled"
-            else (lambda guard: guard.keep(ticket, "stopped"))
-        )
-        verdict = self.both(act)
         if item.identity:
-            self.done[ticket] = json.dumps([call.label, call.payload], sort_keys=True)
+            self.done.pop(ticket, None)
+            self.done[ticket] = item.identity
+            while len(self.done) > REMEMBERED_CALLS:
+                del self.done[next(iter(self.done))]
+        self.seen["calls run"] += 1
         self.reference.settle(ticket)
+        self.reference.pass_time(self.time)
         legal = True
-        if call.label in self.results:
+        if call.label in self.policy.results:
             payload = {"error": None, **result, "call": call.payload, "call_id": ticket}
-            event = Event("?", call.label, None, payload)
+            event = Event("?", call.label, None, payload, None, self.time)
             legal = self.reference.legal(event)
-            self.health.answers["result"] += 1
+            self.note(call.label, "result ok" if legal else "result bad")
             if legal:
                 self.reference.history.append(event)
         if isinstance(verdict, Ok) != legal:
             raise DifferenceError(f"the result of {item} was {verdict} after {self.reference.history}")
+
+    def end_again(self):
+        """What has ended cannot end again, unless another call has got the ticket since."""
+        ticket, label = self.rng.choice(self.ended) if self.ended else ("nobody's", STRANGER)
+        if any(item.ticket == ticket for item in self.reference.out):
+            return
+        act = self.rng.choice(
+            (lambda g: g.settle(ticket, {}), lambda g: g.fail(ticket, "late"), lambda g: g.keep(ticket, "late"))
+        )
+        if isinstance(self.both(act), Ok) or self.both(lambda guard: guard.start(ticket)):
+            raise DifferenceError(f"{ticket} has ended twice")
+        self.note(label, "ended twice")
+
+    def tick(self):
+        verdict = self.both(lambda guard: guard.tick())
+        if isinstance(verdict, Ok) == self.reference.pass_time(self.time):
+            raise DifferenceError(f"time has passed until {self.time}: {verdict} after {self.reference.history}")
 
     def say(self):
         words = self.alone.allowed()
@@ -336,32 +418,64 @@ class Session:
             word = read_event(self.rng.choice(words).split("(")[0].split(" by ")[0].rpartition(" ")[2])
             direction, label = word.direction, word.label
         by = "ana" if direction == "?" and self.rng.random() < 0.4 else None
-        event = Event(direction, label, None, self.payload(), by)
-        act = (
-            (lambda g: g.send(label, event.payload))
-            if direction == "!"
-            else (lambda g: g.receive(label, event.payload, by))
-        )
+        event = Event(direction, label, None, self.payload(), by, self.time)
 
         def say(guard):
             try:
-                return act(guard)
+                if direction == "!":
+                    return guard.send(label, event.payload)
+                return guard.receive(label, event.payload, by)
             except UsageError as error:
                 return str(error)
 
         verdict = self.both(say)
         self.health.answers["message"] += 1
-        if isinstance(verdict, Ok) != self.reference.legal(event):
+        legal = not self.reference.pass_time(self.time) and self.reference.legal(event)
+        if isinstance(verdict, Ok) != legal:
             raise DifferenceError(f"{event} was {verdict} after {self.reference.history}")
-        if isinstance(verdict, Ok):
+        if legal:
             self.reference.history.append(event)
 
+    # -- people --------------------------------------------------------------------------------------------------------
+
     def decide(self):
-        review = self.rng.choice(self.alone.reviews())
-        answer = self.rng.choices(("allow", "deny"), (4, 1))[0]
-        self.both(lambda guard: guard.decide(review.id, answer, by="ana"))
-        if answer == "allow":
-            self.allowed[f"{review.gate} {json.dumps([review.label, dict(review.payload)], sort_keys=True)}"] += 1
+        numbers = self.reference.open_ones(self.time)
+        wished = [n for n in numbers if self.wish is not None and self.reference.reviews[n].label == self.wish[0]]
+        number = self.rng.choice(wished if wished and self.rng.random() < 0.7 else numbers)
+        asked = self.reference.reviews[number]
+        answer = self.rng.choices(("allow", "deny", "modify"), self.mood[1])[0]
+        payload, may = None, True
+        for _ in range(3 if answer == "modify" else 0):
+            payload = self.payload()
+            meant = Event("!", asked.label, None, payload, None, self.time)
+            may = asked.gate is not None and self.reference.way(meant) is not None
+            if may:
+                break
+
+        def decide(guard):
+            identity = next(review.id for review in guard.reviews() if review.number == number)
+            try:
+                return guard.decide(identity, answer, by="ana", payload=payload).state
+            except UsageError as error:
+                return str(error)
+
+        state = self.both(decide)
+        if state != (("denied" if answer == "deny" else "allowed") if may else state):
+            raise DifferenceError(f"{answer} of {asked} was {state}")
+        if (state in {"denied", "allowed"}) != may:
+            raise DifferenceError(f"{answer} {payload} of {asked} was {state} after {self.reference.history}")
+        if not may:
+            return
+        asked.state, asked.modified = state, payload
+        if asked.gate is None and answer == "deny":
+            self.stopped = True
+        elif asked.gate is None:
+            del self.refusals[asked.label]
+
+    def resume(self):
+        self.both(lambda guard: guard.resume(by="ana", reason="go on"))
+        self.stopped = False
+        self.refusals.clear()
 
     # -- afterwards ----------------------------------------------------------------------------------------------------
 
@@ -370,83 +484,52 @@ class Session:
         if self.store.row("s") is None:
             return
         events = events_of([json.loads(line)["entry"] for line in self.store.ledger("s")])
-        if not self.reference.replays(events):
+        if not after(begin(self.contract, None, 0), events)[1]:
             raise DifferenceError(f"the ledger does not replay: {events}")
-        if not self.reference.legal():
-            raise DifferenceError(f"what is out may end so that the rest is illegal: {self.reference.history}")
+        list(self.reference.here())
         if not self.store.verify("s").ok:
             raise DifferenceError("the ledger does not verify")
 
-
-def events_of(entries):
-    """What a ledger says has happened: all that was accepted, without the calls that failed."""
-    kept: list[tuple[str | None, Event]] = []  # those of a call that has not returned stand with its ticket
-    for entry in entries:
-        call = entry.get("meta", {}).get("call")
-        if entry["act"] == "attempt" and entry["event"][0] in "!?":
-            said = read_event(entry["event"])
-            event = Event(said.direction, said.label, None, entry.get("payload", {}), entry.get("by"))
-            is_result = said.direction == "?" and any(c == call and e.direction == "!" for c, e in kept)
-            if is_result and call is not None:
-                kept = [(None if c == call else c, e) for c, e in kept]
-            if entry["verdict"] == "ok":
-                kept.append((None if is_result else call, event))
-        elif entry["act"] == "note" and entry["what"] in {"call failed", "call returned"}:
-            call = entry["detail"]["call"]
-            failed = entry["what"] == "call failed"
-            kept = [(None if c == call else c, e) for c, e in kept if c != call or not failed]
-    return [event for _, event in kept]
+    def close(self):
+        """Closing is for when nothing is out, and final."""
+        may = not self.reference.out and self.reference.may_end(self.time)
+        if isinstance(self.both(lambda guard: guard.close()), Ok) != may:
+            raise DifferenceError(f"closed: {not may} after {self.reference.history}")
 
 
-def toolish(rng: Random, node: Protocol) -> Protocol:
-    """The protocol with more calls in it, more steps of people, and nobody to talk to."""
-    if isinstance(node, Action):
-        kind = rng.random()
-        direction = "!" if kind < 0.3 else node.direction
-        gated = direction == "?" and (node.gated or kind > 0.7)
-        return Action(direction, node.label, None, clauses=node.clauses, gated=gated)
-    if isinstance(node, Sequence):
-        return sequence([toolish(rng, step) for step in node.steps])
-    if isinstance(node, Interleaving):
-        return Interleaving(tuple(toolish(rng, part) for part in node.parts))
-    if isinstance(node, Recursion):
-        return Recursion(node.variable, toolish(rng, node.body))
-    if isinstance(node, Choice):
-        return Choice(tuple(toolish(rng, branch) for branch in node.branches))
-    return node
+def written(guard):
+    """What a guard knows, as values that can be compared."""
+    settled, log, desk = guard._session.home.state()
+    return snapshots.describe(settled, guard.contract, guard.protocol, "refuse", 0), log, desk
 
 
-def contract_of_people(rng: Random) -> Contract:
-    """A loop of calls that need people, each in its own way."""
-    while True:
-        branches = []
-        for label in rng.sample(LABELS, rng.randint(1, 3)):
-            gates = [f"?{rng.choice('pq')} by human" for _ in range(rng.randint(0, 3))]
-            branches.append(".".join([*gates, f"!{label}", *([f"?{label}"] if rng.random() < 0.3 else []), "L"]))
-        with suppress(ContractError):
-            return compile("rec L.{" + ", ".join(branches) + "}")
+def action_of(label, payload):
+    return json.dumps([label, payload], sort_keys=True)
 
 
-def contract_for_tools(rng: Random, flavour: str) -> Contract:
-    while flavour != "people":
-        document, _ = random_contract(rng, flavour)
-        items = [Declaration(each.name, toolish(rng, each.body)) for each in document.declarations]
-        inclined = Document((*items, *document.rules), Source(""))
-        if not any(d.severity == "error" for d in check_document(inclined, DEFAULT_LIMITS)):
-            return compile_document(inclined, DEFAULT_LIMITS)
-    return contract_of_people(rng)
+def is_lively(contract):
+    """Whether there is something to do at once, and something to ask people about."""
+    allowed = Guard(contract).allowed()
+    return any(word.startswith("!") for word in allowed) and any(word.endswith("by human") for word in allowed)
 
 
-def campaign(seed: int, sessions: int, flavour: str) -> tuple[Health, str | None]:
+def campaign(seed: int, sessions: int, flavour: str, health: Health | None = None) -> tuple[Health, str | None]:
     """So many sessions; stop at the first difference."""
     rng = Random(f"guard {flavour} {seed}")
-    health = Health(flavour)
-    while health.sessions < sessions:
-        contract = contract_for_tools(rng, flavour)
-        for _ in range(3):
-            health.sessions += 1
-            try:
-                Session(contract, rng, health).run()
-            except DifferenceError as difference:
-                return health, f"{difference}\nof {contract.to_json()}"
+    health = health or Health()
+    health.flavour = flavour
+    for number in range(sessions):
+        long = number // 20 if flavour == "life" and number % 20 == 0 else None
+        if number % (1 if flavour == "life" else 3) == 0:  # what one session has met, the next finds prepared
+            contract = contract_for_tools(rng, flavour)
+            while long is not None and not is_lively(contract):
+                contract = contract_for_tools(rng, flavour)
+        health.sessions += 1
+        try:
+            steps = (
+                LONG[long % len(LONG)] if long is not None else PATIENT if flavour == "people" else rng.choice(SHORT)
+            )
+            Session(contract, rng, health, long).run(steps)
+        except DifferenceError as difference:
+            return health, f"{difference}\nof {contract.to_json()}"
     return health, None

@@ -7,18 +7,24 @@ import pytest
 from accord.integrations.guard import codec, reserving, reviewing, session, worlds
 from accord.integrations.guard.decisions import Change
 from accord.integrations.guard.reserving import _Deciding
-from accord.integrations.guard.state import Firm, Out, State
+from accord.integrations.guard.state import Firm, Out, Passing, Review, State
 from accord.integrations.guard.worlds import take
-from tests.properties.guarding import campaign
+from tests.properties.guarding import Health, campaign
 
-FLAVOURS = ("plain", "people", "data", "rules", "data and rules")
+SESSIONS = {
+    "plain": 15, "people": 75, "data": 12, "rules": 12, "data and rules": 12, "time": 24, "slices": 12,
+    "slices time": 12, "life": 140,
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("flavour", FLAVOURS)
-def test_guards_decide_as_the_reference_does(flavour, soak, health):
-    seen, difference = campaign(1, 2_000 if soak else 60, flavour)
-    assert difference is None, difference
+def test_guards_decide_as_the_reference_does(soak, health):
+    seen = Health()
+    for flavour, sessions in SESSIONS.items():
+        seen, difference = campaign(1, sessions * (30 if soak else 1), flavour, seen)
+        assert difference is None, difference
     health(seen.sentence())
+    health(seen.ends.table())
+    health(seen.lives.table())
     seen.check_floors()
 
 
@@ -162,10 +168,43 @@ def an_approval_is_for_any_payload(monkeypatch):
 
 
 def one_approval_is_good_for_two(monkeypatch):
-    def reviews_of(living, gates, label, meant):
-        return tuple(reviewing._review_of(living, gate, label, meant) for gate in gates)
+    def reviews_of(living, gates, meant):
+        return tuple(reviewing._review_of(living, gate, meant) for gate in gates)
 
     monkeypatch.setattr(reviewing, "_reviews_of", reviews_of)
+
+
+def an_approval_is_for_any_tool(monkeypatch):
+    def review_of(living, gate, meant):
+        return next((r for r in reversed(living) if r.gate == gate and r.state != "used"), None)
+
+    monkeypatch.setattr(reviewing, "_review_of", review_of)
+
+
+def an_approval_lasts_for_ever(monkeypatch):
+    monkeypatch.setattr(Review, "is_over", lambda _self, _at: False)
+
+
+def no_is_forgotten(monkeypatch):
+    original = reviewing._reviews_of
+    monkeypatch.setattr(
+        reviewing, "_reviews_of", lambda living, *rest: original([r for r in living if r.state != "denied"], *rest)
+    )
+
+
+def time_passes_for_the_first_world_alone(monkeypatch):
+    original = reserving.pass_time
+
+    def pass_time(policy, state, at):
+        change = original(policy, state, at)
+        log = tuple(logged for logged in change.state.log if not isinstance(getattr(logged, "step", None), Passing))
+        return change._replace(state=change.state._replace(log=log))
+
+    monkeypatch.setattr(reserving, "pass_time", pass_time)
+
+
+def calls_are_remembered_for_a_day(monkeypatch):
+    monkeypatch.setattr(reserving, "REMEMBERED", 4)
 
 
 def a_store_forgets_who_has_started(monkeypatch):
@@ -198,6 +237,11 @@ PLANTED = {
     an_approval_is_not_used_up: "people",
     an_approval_is_for_any_payload: "people",
     one_approval_is_good_for_two: "people",
+    an_approval_is_for_any_tool: "people",
+    an_approval_lasts_for_ever: "people",
+    no_is_forgotten: "people",
+    time_passes_for_the_first_world_alone: "time",
+    calls_are_remembered_for_a_day: "life",
     a_store_forgets_who_has_started: "plain",
     a_store_forgets_what_has_run: "plain",
 }

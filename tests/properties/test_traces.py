@@ -7,12 +7,13 @@ import random
 import subprocess
 import sys
 
-from hypothesis import given, settings
+from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
 from accord.canonical import encode, encode_plain
 from accord.trace import TracePayloadNormaliser, trace_fingerprint
 from accord.trace.normaliser import DROP_KEYS
+from tests.census import Census
 
 KEYS = st.one_of(st.sampled_from([*DROP_KEYS, "result", "raw", "a", "b", "$accord", "sha256"]), st.text(max_size=5))
 SCALARS = st.one_of(
@@ -22,12 +23,13 @@ SCALARS = st.one_of(
     st.integers(-(2**70), 2**70),
     st.floats(allow_nan=False, allow_infinity=False),
     st.text(max_size=12),
-    st.sampled_from(["<redacted>", "redacted", "hashed", "sha256"]),
+    st.sampled_from(["<redacted>", "redacted", "hashed", "sha256", "x" * 512, "é" * 513]),
 )
+MARKS = st.builds(lambda digit: {"$accord": "hashed", "sha256": digit * 64}, st.sampled_from("0afAg"))
 VALUES = st.recursive(
-    SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4), max_leaves=12
+    SCALARS | MARKS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4), max_leaves=12
 )
-PAYLOADS = st.dictionaries(KEYS, VALUES, max_size=5)
+PAYLOADS = st.dictionaries(KEYS, VALUES | SCALARS, max_size=5)
 NORMALISERS = st.builds(
     TracePayloadNormaliser,
     drop_keys=st.sampled_from([DROP_KEYS, (), ("a", "sha256", "$accord")]),
@@ -36,6 +38,54 @@ NORMALISERS = st.builds(
     hash_strings_over=st.sampled_from([None, 0, 3, 512]),
     redact=st.sampled_from([(), ("/a",), ("/**/b", "/result/*")]),
 )
+
+
+KINDS = (
+    "null", "boolean", "whole number", "huge number", "fraction", "whole fraction", "text", "long text", "list",
+    "object", "mark", "nothing inside",
+)  # fmt: skip
+PLACES = ("top", "in a list", "in an object", "deep", "dropped", "digested")
+
+
+def kinds(value):
+    """What a JSON value is."""
+    if isinstance(value, list | dict):
+        yield "list" if isinstance(value, list) else "mark" if set(value) == {"$accord", "sha256"} else "object"
+        yield from [] if value else ["nothing inside"]
+    elif isinstance(value, str):
+        yield "text" if len(value) <= 512 else "long text"
+    elif isinstance(value, float):
+        yield "whole fraction" if value.is_integer() else "fraction"
+    elif value is None or isinstance(value, bool):
+        yield "null" if value is None else "boolean"
+    else:
+        yield "whole number" if abs(value) < 2**53 else "huge number"
+
+
+def cells(value, path=()):
+    """Each value of a payload, with where it stands."""
+    if path:
+        places = ["top" if len(path) == 1 else "in a list" if isinstance(path[-1], int) else "in an object"]
+        places += ["deep"] if len(path) > 2 else []
+        places += ["dropped"] if {*DROP_KEYS} & {*path} else []
+        places += ["digested"] if path[0] in {"result", "raw"} else []
+        yield from ((kind, place) for kind in kinds(value) for place in places)
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from cells(inner, (*path, key))
+
+
+def test_payloads_are_of_every_kind(health):
+    seen = Census("value in a random payload", KINDS, PLACES)
+
+    @seed(7)
+    @settings(max_examples=250, deadline=None, database=None)
+    @given(PAYLOADS)
+    def look(payload):
+        seen.add(cells(payload))
+
+    look()
+    health(seen.table())
+    seen.check(1)
 
 
 def event(payload):

@@ -27,6 +27,11 @@ def test_a_full_table_passes_and_is_printed():
     ]
 
 
+def test_cells_that_are_explained_alike_are_told_together():
+    made = Census("what", ("loop",), ("head", "last"), {("loop", "head"): "no loops", ("loop", "last"): "no loops"})
+    assert made.table().splitlines()[2:] == ["— loop × head, last: no loops"]
+
+
 def test_a_cell_below_the_floor_fails():
     with pytest.raises(AssertionError, match="loop × head: 3, less than 4"):
         filled().check(4)

@@ -32,7 +32,7 @@ __all__ = ["RuleMachine", "RuleNode"]
 class RuleNode:
     """A state of a rule. `links` maps what happened to the next node; what is not there has to be computed."""
 
-    __slots__ = ("links", "machine", "owes", "shared", "state")
+    __slots__ = ("_hash", "links", "machine", "owes", "shared", "state")
 
     def __init__(self, machine: RuleMachine, state: RuleState) -> None:
         self.machine = machine
@@ -41,6 +41,16 @@ class RuleNode:
         self.shared = False
         """Whether all sessions in this state meet this very object."""
         self.links: dict[object, RuleNode] = {}
+        self._hash = hash(state)
+
+    def __eq__(self, other: object) -> bool:
+        # One that is shared is the only one of its kind; others are the same if their states are.
+        if self is other or not isinstance(other, RuleNode) or (self.shared and other.shared):
+            return self is other
+        return self.machine is other.machine and self.state == other.state
+
+    def __hash__(self) -> int:
+        return self._hash
 
     def armed(self, direction: Direction) -> bool:
         """Whether the next event of this direction matters whatever it is."""

@@ -78,6 +78,15 @@ class Stage:
         self.careful_sends = self.careful_receives = _NO_CAREFUL_LINKS
         self._allowed: tuple[str, ...] | None = None
 
+    def __eq__(self, other: object) -> bool:
+        # One that is shared is the only one of its kind; others are the same if they say the same.
+        if self is other or not isinstance(other, Stage) or (self.shared and other.shared):
+            return self is other
+        return self.stages is other.stages and self.standing == other.standing and self.rules == other.rules
+
+    def __hash__(self) -> int:
+        return hash((self.standing, self.rules))
+
     def __reduce__(self) -> tuple[object, ...]:
         raise UsageError("where a session is cannot be pickled; use `Monitor.snapshot()`")
 
@@ -206,13 +215,15 @@ class Stages:
 
     def at(self, standing: Standing, rules: RuleNodes) -> Stage:
         """The stage of this standing and these nodes."""
+        if not standing.shared:
+            return Stage(self, standing, rules)  # still right, only not remembered: memory stays bounded
         key = (standing, rules)
         known = self._known.get(key)
         if known is not None:
             return known
         fresh = Stage(self, standing, rules)
-        if not standing.shared or not all(node.shared for node in rules):
-            return fresh  # still right, only not remembered: memory stays bounded
+        if not all(node.shared for node in rules):
+            return fresh  # the same
         self.take_room(self._weight)
         fresh.shared = True
         return self._known.setdefault(key, fresh)

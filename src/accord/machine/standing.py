@@ -168,9 +168,21 @@ class OpenStanding(Standing):
 
 
 class TimedStanding(Standing):
-    """Where a session of a protocol with deadlines stands; it depends on the time, so it is never shared."""
+    """Where a session of a protocol with deadlines stands; it depends on the time, so it is never shared.
+
+    Two of them are the same if their configurations are: whoever follows several possibilities of one session has to
+    see where they have met again.
+    """
 
     __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TimedStanding):
+            return NotImplemented
+        return self.standings is other.standings and self.configurations == other.configurations
+
+    def __hash__(self) -> int:
+        return hash(self.configurations)
 
     def moves(
         self, configuration: Configuration, wanted: Collection[int] | None = None, at: Time = 0

@@ -260,8 +260,8 @@ class _Deciding:
 
     def _count(self, claim: Claim, decision: Decision) -> Decision:
         """The decision, or what becomes of it when there have been too many like it."""
-        if self.policy.observes:
-            return decision
+        if self.policy.observes or self.state.desk.stopped is not None or stuck(self.state, self.at) is not None:
+            return decision  # nobody is asked twice whether an agent may go on
         label = self._label(claim)
         counted = dict(self.state.desk.refusals)
         times = counted.pop(label, 0) + 1
@@ -436,4 +436,7 @@ def pass_time(policy: Policy, state: State, at: Time | None) -> Change[Verdict]:
     if verdict is TOO_MANY:
         return Change(state, (), verdict)
     notes = () if type(verdict) is Ok else (Noted(Given(TICKING, at=at), verdict),)
+    log = state.log
+    if log and type(log[-1]) is Firm and type(log[-1].step) is Passing:  # the log is as long as what happens in it
+        state = state._replace(log=log[:-1])
     return Change(add(state, Firm(Passing(at))), notes, verdict)

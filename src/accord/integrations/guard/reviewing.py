@@ -104,7 +104,7 @@ def find_way(
     for gates in _sequences(policy.gates):
         steps = [Event("?", gate, None, payload, _SOMEBODY, at) for gate in gates]
         if type(judge(here, [*steps, call])[0]) is Ok:
-            return Way(payload, gates, _reviews_of(living, gates, label, meant))
+            return Way(payload, gates, _reviews_of(living, gates, meant))
     return None
 
 
@@ -131,22 +131,23 @@ def _sequences(gates: tuple[str, ...]) -> list[tuple[str, ...]]:
     return found
 
 
-def _reviews_of(living: list[Review], gates: tuple[str, ...], label: str, meant: str) -> tuple[Review | None, ...]:
+def _reviews_of(living: list[Review], gates: tuple[str, ...], meant: str) -> tuple[Review | None, ...]:
     """The review for each gate of a way. INVARIANT: one for each; who is asked twice has to say yes twice."""
     left, found = list(living), []
     for gate in gates:
-        review = _review_of(left, gate, label, meant)
+        review = _review_of(left, gate, meant)
         found.append(review)
         if review is not None:
             left.remove(review)
     return tuple(found)
 
 
-def _review_of(living: list[Review], gate: str, label: str, meant: str) -> Review | None:
+def _review_of(living: list[Review], gate: str, meant: str) -> Review | None:
     """The last review of a gate for an action that has not been used up."""
     for review in reversed(living):
         if review.gate == gate and review.state != "used":
-            bound = review.digest if review.modified is None else digest_of(label, review.modified)
+            # INVARIANT: it is for its own action, whatever a person has put in place of the payload.
+            bound = review.digest if review.modified is None else digest_of(review.label, review.modified)
             if bound == meant:
                 return review
     return None
@@ -157,14 +158,14 @@ def _review_of(living: list[Review], gate: str, label: str, meant: str) -> Revie
 
 def open_reviews(policy: Policy, state: State, way: Way, name: str, at: Time | None) -> Change[Review | None]:
     """Ask for every approval on a way that nobody was asked for; the first that is open, `None` if too many are."""
-    waiting = way.in_state("open")
+    before, waiting = state, way.in_state("open")
     notes = []
     for gate, known in zip(way.gates, way.reviews, strict=True):
         if known is not None:
             continue
         opened = _open(policy, state, name, way.payload, gate, at)
         if opened is None:
-            return Change(state, (), None)
+            return Change(before, (), None)
         state, review = opened
         waiting.append(review)
         notes.append(_remark("review opened", review))

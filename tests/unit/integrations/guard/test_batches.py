@@ -133,6 +133,25 @@ def test_too_many_possibilities_wait_instead_of_being_guessed(guard_of, tools_na
     assert guard.reserve([ToolCall("h", {}, "again")])[0].admitted
 
 
+@pytest.mark.parametrize(
+    "contract",
+    [
+        "rec L.!a.L",
+        "!begin within 1h else (end).rec L.!a.L",
+        "protocol P = each k: !begin within 1h else (end).rec L.!a.L",
+        'rule "soon" { within 1h after a require b }',
+        'rule "soon" { each k: within 1h after a require b }',
+    ],
+)
+def test_calls_that_lead_to_the_same_place_may_be_out_in_any_number(contract):
+    """Also where the place depends on the time."""
+    guard = Guard(contract, clock=lambda: 0)
+    if "begin" in contract:
+        assert guard.send("begin", {"k": 1}) == Ok()
+    decisions = guard.reserve([ToolCall("a", {"k": 1}, f"c{number}") for number in range(20)])
+    assert {decision.status for decision in decisions} == {"admitted"}
+
+
 def test_a_batch_with_too_many_possibilities_runs_in_the_end(guard_of, tools_named):
     letters = "abcdefgh"
     tools = tools_named(*letters)

@@ -65,6 +65,18 @@ def test_a_person_is_asked_instead(guard_of, tools_named):
     assert guard.run([ToolCall("a")])[0].ok
 
 
+def test_a_person_is_asked_once_also_when_a_deadline_passes_meanwhile():
+    times = iter([0, 0, 0, 0, *[10] * 20])
+    contract = 'rule "soon" { within 5s after a require b } rule "not" { at most 0 nope }'
+    guard = Guard(contract, clock=lambda: next(times), patience=2, escalate="review")
+    guard.reserve([ToolCall("a")])
+    guard.reserve([ToolCall("nope"), ToolCall("nope")])
+    assert len(guard.reviews()) == 1
+    late = guard.reserve([ToolCall("nope"), ToolCall("nope")])
+    assert "is overdue" in late[0].message
+    assert [review.name for review in guard.reviews()] == ["nope"]
+
+
 def test_a_person_may_end_it(guard_of, tools_named):
     guard = guard_of("!a.end", tools=tools_named("a", "nope"), patience=2, escalate="review")
     refuse(guard, 2)

@@ -270,6 +270,16 @@ def test_a_person_may_put_other_arguments_in_their_place(paying):
     assert not guard.run(pay(20, to="bob"))[0].ok
 
 
+def test_a_modified_approval_is_for_that_tool_too(guard_of, tools_named):
+    tools = tools_named("read", "delete")
+    guard = guard_of("rec L.?Approval by human.!{read.L, delete.L}", tools=tools)
+    guard.run([ToolCall("read", {"path": "/"})])
+    guard.decide(guard.reviews()[0].id, "modify", by="ana", payload={"path": "/old"})
+    assert not guard.run([ToolCall("delete", {"path": "/old"})])[0].ok
+    assert tools.ran == []
+    assert guard.run([ToolCall("read", {"path": "/"})])[0].ok
+
+
 def test_modified_arguments_are_completed_as_those_of_a_call_are(guard_of):
     """What a rule would say of a default is said before the tool gets it."""
     sent = []
@@ -393,3 +403,15 @@ def test_too_many_questions_are_no_questions(guard_of):
         (result,) = guard.run(pay(amount))
     assert "too many questions are open" in result.error
     assert len(guard.reviews()) == 32
+
+
+def test_nobody_is_asked_for_half_of_an_approval():
+    """A call that needs two people asks nobody if there is room for one question only."""
+    store = MemoryStore()
+    guard = Guard("rec L.{?A by human.!one.L, ?B by human.?C by human.!two.L}", store=store, key="s", patience=99)
+    guard.reserve([ToolCall("one", {"n": number}) for number in range(31)])
+    (decision,) = guard.reserve([ToolCall("two")])
+    assert "too many questions are open" in decision.message
+    assert {review.gate for review in guard.reviews()} == {"A"}
+    opened = [line for line in store.ledger("s") if b"review opened" in line]
+    assert len(opened) == len(guard.reviews()) == 31
