@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
-from dataclasses import make_dataclass
+from dataclasses import dataclass, field, make_dataclass
 from functools import reduce
 from operator import or_
 from random import Random
+from typing import NoReturn
 
 import pytest
 
@@ -22,149 +22,220 @@ from accord.language.global_tree import CRASH
 from accord.language.printer import print_document
 from accord.testing import RandomSchedule
 from tests.crews import run
+from tests.properties.deeds import ROOMS, STEPS, Deeds, Plan, cells
 from tests.properties.generate_globals import LABELS, random_global
+from tests.properties.met import bracket
 
-PROTOCOLS = 20_000 if os.environ.get("ACCORD_SOAK") else 250
-PATIENCE = 12  # steps after which a role goes for its end
+PROTOCOLS = 20_000 if os.environ.get("ACCORD_SOAK") else 300
+DRAWN = 5  # so many protocols, of which one is tried
+NOTICED = 6  # so often as much is run what says how a crash goes on: it takes one at the right moment
+PATIENCE = (12, 12, 12, 40)  # steps after which a role goes for its end
+ENDLESS = 1_000  # steps of a life
 
 LIMITS = Limits(search=10)  # why a protocol is refused is of no interest here
 MESSAGES = {CRASH: Crash, **{label: make_dataclass(label, []) for label in LABELS}}
-
-
-def distances(following):
-    """For each state how many steps its end is away, if nobody crashes."""
-    states = following.machine.states
-    found = {number: 0 for number, state in enumerate(states) if state.stop == "end"}
-    for _ in states:
-        for number in range(len(states)):
-            steps = [following.after(number, s) for s in following.edges(number) if s.label != CRASH]
-            near = [found[target] + 1 for target in steps if target in found]
-            if near and min(near) < found.get(number, len(states)):
-                found[number] = min(near)
-    return found
 
 
 class BoomError(Exception):
     """An agent crashes."""
 
 
+class EndlessError(Exception):
+    """A crash has taken away who would have decided that it ends."""
+
+
+@dataclass
+class Crew:
+    """What the agents of one run have in common."""
+
+    rng: Random
+    deeds: Deeds
+    room: int
+    patience: int
+    crashes: int  # that are to come
+    crashed: set[str] = field(default_factory=set)
+    lives: list[Follower] = field(default_factory=list)
+
+
 class Follower(Agent):
     """Does whatever its machine allows: sends if it can, else receives whatever comes."""
 
-    def __init__(self, rng, following, crashes) -> None:
-        self.rng, self.following, self.crashes, self.steps = rng, following, crashes, 0
-        self.far = distances(following)
+    def __init__(self, plan, crew) -> None:
+        self.plan, self.crew, self.rng, self.steps = plan, crew, crew.rng, 0
+        self.ended = "whole"
+        self.left = {}  # the conversations that are left to handlers, and the states in which they are
+        crew.lives.append(self)
+
+    @property
+    def life(self):
+        return current_strand(self).life
+
+    def did(self, deed, state) -> None:
+        self.crew.deeds.did(deed, self, state)
 
     async def on_start(self) -> None:
-        if self.following.opening:
+        if self.plan.following.opening:
             await self.walk(0)
 
+    async def take(self, message) -> None:
+        """What every handler does."""
+        conversation = current_strand(self).last[0]
+        self.steps += 1
+        crash = " crash" * isinstance(message, Crash)
+        self.did(f"handler takes{crash}", self.left.pop(conversation.id, 0))
+        await self.walk(conversation.state)
+
     async def walk(self, state: int) -> None:
-        following = self.following
+        following = self.plan.following
         while edges := following.edges(state):
             sends = [symbol for symbol in edges if symbol.direction == "!" and symbol.label != CRASH]
             self.steps += 1
-            if self.crashes and self.rng.random() < 0.1:
-                self.crashes.pop()
-                raise BoomError
-            if sends:
+            noticed = any(symbol.direction == "!" and symbol.label == CRASH for symbol in edges)
+            if self.steps > ENDLESS:
+                raise EndlessError
+            if self.crew.crashes and self.rng.random() < (0.6 if noticed else 0.1):
+                self.crash(state)
+            if sends and not (self.rng.random() < 0.6 and self.has_come(edges)):
                 symbol = self.rng.choice(sends)
                 if (
-                    self.steps > PATIENCE and self.rng.random() < 0.7
+                    self.steps > self.crew.patience and self.rng.random() < 0.7
                 ):  # always would be for ever, if others go in circles
-                    symbol = min(sends, key=lambda s: self.far[following.after(state, s)])
+                    symbol = min(sends, key=lambda s: self.plan.far[following.after(state, s)])
                 await self.send(symbol.partner, MESSAGES[symbol.label]())
-            elif following.may_stop(state) or self.rng.random() < 0.3:
-                return  # what comes next finds a handler
+                self.did("sends", state)
+            elif not sends and (following.may_stop(state) or self.rng.random() < 0.3):
+                self.did("leaves it to handlers", state)
+                self.left[current_strand(self).conversations[0].id] = state
+                return
             else:
                 symbol = await self.wait(edges)
+                self.did(f"`receive` takes{' crash' * (symbol.label == CRASH)}", state)
             state = following.after(state, symbol)
+
+    def has_come(self, edges) -> bool:
+        """Whether there is something to receive; who waits for it while others wait for what it sends is stuck."""
+        wanted = {symbol.label for symbol in edges if symbol.direction == "?"}
+        return any(conversation.next(wanted) for conversation in current_strand(self).conversations)
+
+    def crash(self, state) -> NoReturn:
+        self.did("crashes", state)
+        self.crew.crashes -= 1
+        self.crew.crashed.add(self.life.name)
+        self.ended = "until it crashes"
+        raise BoomError
 
     async def wait(self, edges):
         """Receive any of them; the step that it was. Who sent it is known to the run time alone."""
-        message = await self.receive(reduce(or_, [MESSAGES[label] for label in sorted({s.label for s in edges})]))
+        labels = sorted({symbol.label for symbol in edges if symbol.direction == "?"})
+        message = await self.receive(reduce(or_, [MESSAGES[label] for label in labels]))
         _, sender = current_strand(self).last
-        return next(s for s in edges if (s.label, s.partner) == (type(message).__name__, sender))
+        received = ("?", type(message), sender)
+        return next(s for s in edges if (s.direction, MESSAGES[s.label], s.partner) == received)
 
 
-def crew_of(contract, rng, crashes):
-    """For each role a class; `None` if agents cannot follow the protocol, or it need not end."""
-    agents = []
+def players_of(contract):
+    """For each role a class and its plan; `None` if agents cannot follow the protocol, or it need not end.
+
+    Nor are there any where a crash begins two branches: see `test_one_crash_is_noticed_in_one_way`.
+    """
+    players = []
     for role in compile_choreography(contract, "P").roles:
         try:
             agent = follows(contract["P"], as_=role)(type(f"Plays{role}", (Follower,), {}))
         except UsageError:
             return None
         (following,) = agent.__accord_roles__
-        if len(distances(following)) < len(following.machine.states):
+        plan = Plan(following)
+        if plan.need_not_end or plan.is_torn:
             return None
         if following.receives:
             wanted = [MESSAGES[label] for label in sorted(following.receives)]
 
-            async def take(self, message) -> None:
-                await self.walk(current_strand(self).last[0].state)
+            async def handle(self, message) -> None:
+                await self.take(message)
 
-            agent.take = on(reduce(or_, wanted))(take)
-        agents.append((agent, rng, following, crashes, {}))
-        if following.opening:  # several conversations, which the others are in at the same time
-            agents += [
-                (agent, rng, following, crashes, {"name": f"another {number}"}) for number in range(rng.randrange(3))
-            ]
-    return agents
+            agent.handle = on(reduce(or_, wanted))(handle)
+        players.append((agent, plan))
+    return players
 
 
-def campaign(seed: int, protocols: int, *, most_crashes: int = 0):
-    """Run agents of random protocols; how many of each kind, and the first thing that went wrong."""
+def outcome(players, crew, schedule):
+    """Run a crew, whose first role may be played by several that open conversations; what went wrong."""
+    agents = [(agent, plan, crew, {}) for agent, plan in players]
+    opens = 1
+    for agent, plan in players:
+        if plan.following.opening:  # several conversations, which the others are in at the same time
+            more = crew.rng.randrange(3)
+            agents += [(agent, plan, crew, {"name": f"another {number}"}) for number in range(more)]
+            opens += more
+    most, transport = crew.crashes, in_process.InProcess()
+    options = {"mailbox": crew.room, "schedule": schedule, "transport": transport}
+    try:
+        left = run(*agents, max_restarts=most, within=1e9, **options)
+    except GaveUpError as error:
+        return None if isinstance(error.__cause__, EndlessError) and crew.crashed else str(error)
+    played = (f"mailbox {crew.room}", f"{len(players)} roles", f"{opens} open{'s' * (opens == 1)}")
+    crew.deeds.runs.add((str(most - crew.crashes), place) for place in played)
+    crew.deeds.lives.add((life.ended, bracket(life.steps, STEPS)) for life in crew.lives)
+    if left:
+        return f"{left} is stuck"
+    if any(box.waiting or box.taken or box.lanes for box in transport._boxes.values()):
+        return "a mailbox is not empty afterwards"
+    return None
+
+
+def campaign(seed: int, protocols: int, *, most_crashes: tuple[int, ...]):
+    """Run agents of random protocols, once for each number of crashes; the first thing that went wrong."""
     rng = Random(seed)
-    seen = Counter()
-    while seen["runs"] < protocols:
-        document = random_global(rng, parts=rng.random() < 0.5)
+    deeds = Deeds()
+    done = 0
+    while done < protocols:
+        document = deeds.rarest(random_global(rng, parts=rng.random() < 0.5) for _ in range(DRAWN))
         try:
             contract = accord.compile(print_document(document), limits=LIMITS)
         except ContractError:
-            seen["refused"] += 1
             continue
-        crashes = [None] * rng.randint(0, most_crashes)
-        agents = crew_of(contract, rng, crashes)
-        if agents is None:
-            seen["skipped"] += 1
+        players = players_of(contract)
+        if players is None:
             continue
-        seen["runs"] += 1
-        seen["roles"] += len(agents)
-        seen["loops"] += "rec" in print_document(document)
-        seen["parts"] += "par" in print_document(document)
-        try:
-            schedule = RandomSchedule(rng.randrange(1 << 30))
-            room = rng.choice((1, 2, 100))
-            seen["crashes"] += len(crashes)
-            transport = in_process.InProcess()
-            options = {"mailbox": room, "schedule": schedule, "transport": transport}
-            left = run(*agents, max_restarts=most_crashes, within=1e9, **options)
-            seen["crashes"] -= len(crashes)
-        except GaveUpError as error:
-            return seen, f"{error} in\n{print_document(document)}"
-        if left:
-            return seen, f"{left} is stuck in\n{print_document(document)}"
-        if any(box.waiting or box.taken or box.lanes for box in transport._boxes.values()):
-            return seen, f"a mailbox is not empty after\n{print_document(document)}"
-    return seen, None
+        done += 1
+        has = list(cells(document))
+        deeds.protocols.add(has)
+        noticing = any(construct == "crash" for construct, _ in has)
+        for most in most_crashes * (NOTICED if noticing else 1):
+            crew = Crew(rng, deeds, rng.choice(ROOMS), rng.choice(PATIENCE), rng.randint(0, most))
+            wrong = outcome(players, crew, RandomSchedule(rng.randrange(1 << 30)))
+            if wrong is not None:
+                return deeds, f"{wrong} in\n{print_document(document)}"
+    return deeds, None
 
 
 def test_agents_of_random_protocols(health):
-    seen, wrong = campaign(1, PROTOCOLS)
+    """Nobody is stuck, whatever the protocol says of crashes, and whenever they happen."""
+    deeds, wrong = campaign(7, PROTOCOLS, most_crashes=(0, 4))
     assert wrong is None
-    assert seen["roles"] > 2 * PROTOCOLS
-    assert seen["loops"] * 10 > PROTOCOLS
-    assert seen["parts"] * 50 > PROTOCOLS
-    health(f"agents of {seen['runs']:,} random protocols, {seen['loops']:,} with loops, {seen['parts']:,} with parts")
+    tables = deeds.censuses()
+    for census in tables:
+        census.check(1)
+    health("\n".join((f"agents of {PROTOCOLS:,} random protocols", *(census.table() for census in tables))))
 
 
-def test_nobody_is_stuck_when_agents_crash(health):
-    """Whatever the protocol says of crashes, and whenever they happen."""
-    seen, wrong = campaign(3, PROTOCOLS, most_crashes=4)
-    assert wrong is None
-    assert seen["crashes"] > PROTOCOLS / 2
-    health(f"{seen['crashes']:,} crashes of agents of {seen['runs']:,} random protocols")
+TWO_WAYS = """
+protocol P {
+    C -> A: x
+    choice at B {
+        choice at B { B -> A: x; B -> C: x } or { B -> A: z; B -> C: z } or crash B { A -> C: z }
+    } or { B -> A: y; B -> C: y }
+    or crash B { C -> A: x }
+}
+"""
+
+
+@pytest.mark.xfail(reason="E032 takes crashes that different roles notice for different messages", strict=True)
+def test_one_crash_is_noticed_in_one_way():
+    """All roles are told of a crash: where it begins two branches, they do not agree on what follows it."""
+    with pytest.raises(ContractError):
+        accord.compile(TWO_WAYS)
 
 
 def lifo(monkeypatch):
@@ -243,7 +314,7 @@ def settled_too_early(monkeypatch):
 @pytest.mark.parametrize("bug", [untold, forgetful, settled_too_early])
 def test_planted_bugs_with_crashes_are_noticed(bug, monkeypatch):
     bug(monkeypatch)
-    _, wrong = campaign(4, 300, most_crashes=4)
+    _, wrong = campaign(4, 300, most_crashes=(4,))
     assert wrong is not None, bug.__name__
 
 
@@ -251,7 +322,7 @@ def test_planted_bugs_with_crashes_are_noticed(bug, monkeypatch):
 def test_planted_bugs_are_noticed(bug, monkeypatch):
     bug(monkeypatch)
     try:
-        _, wrong = campaign(2, 300)
+        _, wrong = campaign(2, 300, most_crashes=(0,))
     except (AssertionError, IndexError, StopIteration) as error:
         wrong = repr(error)
     assert wrong is not None, bug.__name__
