@@ -36,8 +36,8 @@ class Deeds:
     def __init__(self) -> None:
         names = (*generate_globals.NAMES.values(), "crash")
         self.protocols = Census("protocols that agents follow", names, PLACES, generate_globals.NEVER)
-        never = {("leaves it to handlers", "beginning"): "there it sends, or has not been asked"}
-        never |= block(TAKES[1:], ["beginning"], "what opens a conversation goes to a handler")
+        waiting = [TAKES[1], TAKES[3], "leaves it to handlers"]
+        never = block(waiting, ["beginning"], "one begins by sending or in a handler")
         never |= block(["leaves it to handlers", TAKES[0], TAKES[2]], [WHERE[3]], "who may send goes on")
         never |= block([TAKES[3]], [WHERE[3]], "counted for messages alone: hardly any parts have crashes beside sends")
         open_ = tuple(f"open: {number}" for number in AT_ONCE)
@@ -113,14 +113,14 @@ class Plan:
     def _places(self, state: int) -> Iterator[str]:
         steps = [symbol for symbol in self.following.edges(state) if symbol.label != CRASH]
         directions = Counter(symbol.direction for symbol in steps)
-        if state == 0:
-            yield "beginning"
         if max(directions.values(), default=0) > 1:
             yield "choice"
         if len(directions) > 1:
             yield "may send or receive"
         if state in self._reached(state):
             yield "loop"
+        elif state == 0:
+            yield "beginning"
 
     def _reached(self, state: int) -> set[int]:
         """The states that one can get to by steps."""
