@@ -122,7 +122,8 @@ class _Generator:
         for number in range(rng.randint(2, 3)):
             for _ in range(3):  # tries to begin as no other branch does
                 branch, spoken_to, through = self.branch(depth, decider, loops, LABELS[number])
-                begins = [begun.message for begun in Shapes(self.done).firsts(branch)]
+                firsts = Shapes(self.done).firsts(branch)  # of crashes one is enough, whoever notices it
+                begins = [(f.sender, "" if f.label == CRASH else f.receiver, f.label) for f in firsts]
                 if seen.isdisjoint(begins):
                     branches.append(branch)
                     seen.update(begins)
@@ -133,12 +134,9 @@ class _Generator:
             exchange = Exchange(decider, self.other(decider), rng.choice(LABELS))
             return exchange, exchange.receiver, True
         crash = None
-        if rng.random() < (0.6 if self.tidy else 0.3) and len(self.roles) > 2:
-            crash, noticing, through = self.crash(depth, decider, loops)
-            if (decider, noticing, CRASH) in seen:
-                crash = None
-            else:
-                passes = passes or through
+        if rng.random() < (0.6 if self.tidy else 0.3) and len(self.roles) > 2 and (decider, "", CRASH) not in seen:
+            crash, through = self.crash(depth, decider, loops)
+            passes = passes or through
         return GlobalChoice(decider, tuple(branches), crash), after, passes
 
     def branch(self, depth, decider, loops, label):
@@ -174,7 +172,7 @@ class _Generator:
         else:
             block, _, through = self.block(depth, None, loops, first=noticing)
         self.roles = everybody
-        return block, noticing, through
+        return block, through
 
     def do(self, depth, last, first):
         """Another protocol, played by some of the roles; one that is there already, if it fits."""

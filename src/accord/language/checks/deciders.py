@@ -21,6 +21,11 @@ def check(protocol: GlobalProtocol, source: Source, shapes: Shapes) -> list[Diag
     return _Deciders(source, shapes).block(protocol.body)
 
 
+def _told_by(first: First) -> tuple[str, str, str]:
+    """What tells a branch: its first message; a crash, whoever notices it first, because everybody is told."""
+    return (first.sender, "", CRASH) if first.label == CRASH else first.message
+
+
 class _Deciders:
     def __init__(self, source: Source, shapes: Shapes) -> None:
         self.source = source
@@ -46,10 +51,10 @@ class _Deciders:
             for first in found:
                 if first.sender != choice.decider:
                     findings.append(self.not_the_decider(choice, first))
-                elif first.message in seen:
-                    findings.append(self.twice(first, seen[first.message]))
+                elif _told_by(first) in seen:
+                    findings.append(self.twice(first, seen[_told_by(first)]))
                 else:
-                    seen[first.message] = first.span
+                    seen[_told_by(first)] = first.span
         if choice.crash is not None:
             findings += self.crash(choice, choice.crash, spans[-1], seen)
         return findings
@@ -69,7 +74,7 @@ class _Deciders:
             help_ = "begin the branch with a message of the role that notices"
             return [Diagnostic("E033", message, self.source, span, help=help_)]
         crash = found[0]._replace(sender=role, receiver=found[0].sender, label=CRASH)
-        return [self.twice(crash, seen[crash.message])] if crash.message in seen else []
+        return [self.twice(crash, seen[_told_by(crash)])] if _told_by(crash) in seen else []
 
     def no_message(self, choice: GlobalChoice, branch: Block, span: Span) -> Diagnostic:
         message = "the branch is empty" if not branch else "the branch does not begin with a message"
@@ -89,6 +94,16 @@ class _Deciders:
         )
 
     def twice(self, first: First, before: Span) -> Diagnostic:
+        if first.label == CRASH:
+            return Diagnostic(
+                "E032",
+                f"what follows a crash of `{first.sender}` is said twice",
+                self.source,
+                first.span,
+                label="everybody is told of a crash, and nobody could tell which branch it is",
+                help="say it once, at the outermost of these choices",
+                notes=(Note(before, "also follows it"),),
+            )
         return Diagnostic(
             "E032",
             f"two branches begin with `{print_exchange(*first.message)}`",
