@@ -29,10 +29,14 @@ from accord.studio.answers import ANSWERS
 from accord.studio.bounds import Bounds
 from accord.studio.walking import Memory
 from accord.studio.workshop import Workshop
-from tests.properties import differential_time, generate_time
+from tests.census import Census
+from tests.properties import differential_time, generate_data, generate_time
 from tests.properties.differential import random_contract, random_telling
+from tests.properties.generate_data import UNHEARD_OF
 from tests.properties.generate_globals import LABELS, random_global
+from tests.properties.met import Met, bracket
 
+LIT = ("0", "1", "2", "3 and more")
 BOUNDS = Bounds(shown_turns=1)
 STANDING = ("status", "over", "states", "allowed", "moves", "others", "may_end", "clock", "next_due", "rules")
 
@@ -129,7 +133,7 @@ def accepts(reference, action, payload=None, by=None):
         return None
 
 
-def compared(document, rng, flavour, seen):
+def compared(document, rng, flavour, seen, met):
     """One random trace; the first difference in words."""
     mode = rng.choice(("halt", "refuse"))
     body = document.declarations[0].body if document.declarations else None
@@ -158,6 +162,10 @@ def compared(document, rng, flavour, seen):
         if verdicts[0] is None:
             continue
         seen[verdicts[0].kind] += 1
+        lit = bracket(len(history[-1]["moves"]), LIT)
+        met.walks.add([("accepted" if verdicts[0].kind == "ok" else "refused", lit)])
+        if flavour == "plain":
+            met.event(document, state, telling.event(), verdicts[0].kind, verdicts[0].clause)
         if verdicts[0].kind == "ok":
             words = {semantics.word(telling.action).removesuffix(" by human"), *map(bare, mine_before(history))}
             seen["lit"] += 1
@@ -210,30 +218,52 @@ def undone(mine, history, seen):
     return None
 
 
+class Walks(Met):
+    """What walks met, and how much was lit then; data and rules are counted in `test_differential`."""
+
+    def __init__(self, flavour: str) -> None:
+        super().__init__(flavour)
+        never = {("accepted", "0"): "what is accepted is lit"}
+        self.walks = Census(f"moves that are lit, {flavour}", ("accepted", "refused"), LIT, never)
+
+
 def walked(seed, count, flavour):
     rng = Random(f"studio {flavour} {seed}")
     seen: Counter[str] = Counter()
+    met = Walks(flavour)
     for _ in range(count):
         document, _ = random_contract(rng, flavour)
-        found = compared(document, rng, flavour, seen)
+        found = compared(document, rng, flavour, seen, met)
         if found:
-            return seen, found
-    return seen, None
+            return seen, met, found
+    return seen, met, None
 
 
+@pytest.fixture
+def only_json(monkeypatch):
+    """What is no JSON cannot be sent to the studio: neither as a value nor as a key."""
+    monkeypatch.setattr(generate_data, "UNHEARD_OF", [value for value in UNHEARD_OF if "nan" not in repr(value)])
+    monkeypatch.setattr(generate_time, "NO_KEYS", (1,))
+
+
+@pytest.mark.usefixtures("only_json")
 @pytest.mark.parametrize("flavour", ["plain", "rules", "data", "data rules"])
 def test_a_walk_agrees_with_the_reference(flavour, soak, health):
     count = 3_000 if soak else 80
-    seen, difference = walked(1, count, flavour)
+    seen, met, difference = walked(1, count, flavour)
     assert difference is None
+    tables = [met.walks, met.messages] if flavour == "plain" else [met.walks]
+    for census in tables:
+        census.check(1)
     assert seen["ok"] > count and seen["violation"] > count / 10
     assert flavour != "plain" or (seen["lit and accepted"] > count and seen["not lit and refused"] > count)
     health(f"studio, {flavour}: {count:,} contracts; {dict(sorted(seen.items()))}")
+    health("\n".join(f"walks of the studio, {census.table()}" for census in tables))
 
 
+@pytest.mark.usefixtures("only_json")
 @pytest.mark.parametrize("flavour", ["time", "slices", "slices time"])
-def test_a_walk_agrees_with_the_reference_over_time_and_keys(flavour, soak, health, monkeypatch):
-    monkeypatch.setattr(generate_time, "NO_KEYS", (1,))  # what is no key is no JSON either, and cannot be sent
+def test_a_walk_agrees_with_the_reference_over_time_and_keys(flavour, soak, health):
     seen, difference = differential_time.campaign(2, 4_000 if soak else 100, Walked, flavour)
     assert difference is None
     health(f"studio, {seen.sentence()}")
@@ -255,7 +285,7 @@ def lights_everything(monkeypatch):
 def test_planted_bug_is_caught(plant, monkeypatch):
     plant(monkeypatch)
     monkeypatch.setattr(Walked, "ask", Asked())
-    assert walked(3, 150, "plain")[1] is not None
+    assert walked(3, 150, "plain")[-1] is not None
 
 
 # -- the shortest way --------------------------------------------------------------------------------------------------
@@ -293,7 +323,7 @@ def ways(seed, count, flavour):
         seen["contracts"] += 1
         reference, mine = semantics.Session(body, "refuse", rules=document.rules), Walked(document, "refuse")
         alphabet = [semantics.places.Action(sign, label) for sign in "!?" for label in ("a", "b", "c", "Unrecognized")]
-        for _ in range(6):
+        for _ in range(24):
             event = rng.choice(alphabet)
             line = json.dumps({"send" if event.direction == "!" else "receive": event.label})
             (turn,) = mine.ask("walk", **mine.session, events=[*mine.events, line])["turns"]

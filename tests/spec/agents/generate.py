@@ -83,7 +83,7 @@ class Writer:
             return f"try:\n    work('x')\n{indent(text, '    ')}except ValueError:\n{indent(text, '    ')}"
         if self.chance.random() < 0.1:
             return f"try:\n{indent(text, '    ')}finally:\n    print('over')\n"
-        return self.wrapped(text) if self.chance.random() < 0.25 else text
+        return self.wrapped(text) if self.chance.random() < 0.45 else text
 
     def wrapped(self, text: str) -> str:
         """The same in some way in which people write; where it may be left out, that is a slip."""

@@ -13,6 +13,7 @@ from tests.spec.agents.corpus import CASES
 from tests.spec.agents.generate import Writer
 from tests.spec.agents.puppets import Stage
 from tests.spec.agents.test_mutants import findings_in, front_of
+from tests.spec.agents.written import cells, census
 
 from accord.agents.declaring import declaration_of
 from accord.language import parse
@@ -34,7 +35,8 @@ def test_random_agents(loop, soak, health):
     chance = random.Random(11)
     seen: Counter[str] = Counter()
     codes: Counter[str] = Counter()
-    for _ in range(5_000 if soak else 160):
+    written = census()
+    for _ in range(5_000 if soak else 200):
         contract = chance.choice(CONTRACTS)
         protocols = parse(contract).globals
         if len(protocols) > 1:
@@ -42,6 +44,7 @@ def test_random_agents(loop, soak, health):
         role = chance.choice(protocols[0].roles)
         writer = Writer(contract, protocols[0].name, role, chance, chance.choice([0.0, 0.0, 0.15]))
         text = front_of(SimpleNamespace(contract=contract)) + "\n" + writer.agent()
+        written.add(cells(text))
         found = set(findings_in(text))
         codes.update(found)
         if "E085" in found:
@@ -56,7 +59,8 @@ def test_random_agents(loop, soak, health):
             seen["right and clean"] += 1
         else:
             seen["found, and no run shows it" + (" of all" if fresh.complete else "")] += 1
-    health(f"random agents: {dict(seen)}; codes {dict(sorted(codes.items()))}")
+    health(f"random agents: {dict(seen)}; codes {dict(sorted(codes.items()))}\n{written.table()}")
+    written.check(1)
     assert seen["wrong and found"] >= 15
     assert seen["right and clean"] >= 60
     assert len(codes) >= 6
