@@ -12,16 +12,17 @@ from accord.audit import columns, labelled, labelled_files, steps
 from tests.properties.auditing import campaign
 
 SOAK = bool(os.environ.get("ACCORD_SOAK"))
-CONTRACTS = 2_000 if SOAK else 30
+CONTRACTS = 2_000 if SOAK else 150
 
 
-@pytest.mark.parametrize("seed", range(4 if SOAK else 2))
+@pytest.mark.parametrize("seed", range(4 if SOAK else 1))
 def test_all_ways_agree(seed, tmp_path, health):
     seen, difference = campaign(Random(seed), CONTRACTS, tmp_path)
     assert difference is None
-    assert min(seen.statuses[status] for status in ("conforming", "violating", "incomplete")) >= 20
-    assert seen.statuses["unrecognised"] >= 2
-    assert seen.scattered >= 5
+    for table in seen.tables():
+        health(table.table())
+        table.check(CONTRACTS // 150)
+    assert seen.broken
     health(seen.sentence())
 
 
