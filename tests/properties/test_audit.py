@@ -12,7 +12,7 @@ from accord.audit import columns, labelled, labelled_files, steps
 from tests.properties.auditing import campaign
 
 SOAK = bool(os.environ.get("ACCORD_SOAK"))
-CONTRACTS = 2_000 if SOAK else 150
+CONTRACTS = 2_000 if SOAK else 80
 
 
 @pytest.mark.parametrize("seed", range(4 if SOAK else 1))
@@ -21,7 +21,7 @@ def test_all_ways_agree(seed, tmp_path, health):
     assert difference is None
     for table in seen.tables():
         health(table.table())
-        table.check(CONTRACTS // 150)
+        table.check(max(1, CONTRACTS // 150))
     assert seen.broken
     health(seen.sentence())
 
