@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from accord import Ledger, MemorySink, Monitor, RecordedMonitor, UsageError
 from accord.ledger import verify
-from accord.ledger.entries import BEFORE_FIRST, FRAMED, OPENING, frame, seal
+from accord.ledger.entries import BEFORE_FIRST, FRAMED, OPENING, Attempt, frame, seal
 from accord.ledger.reading import bounded_lines
 
 CONTRACT = "rec X.!Ask.?{Yes.X, No.X}"
@@ -35,6 +35,38 @@ def honest(attempts=8, key=None, identity="test"):
     """The lines of a ledger with that many attempts."""
     sink = MemorySink()
     fill(Ledger(sink, key=key, identity=identity), attempts)
+    return lines_of(sink.data)
+
+
+ANSWERS = {
+    "ok": {
+        "protocol": "Pay",
+        "payload": {"n": 1, "text": 'grüße "x" \\ \n 😀', "deep": [{"a": None}, [True, 1.5]]},
+        "at": 12.25,
+        "meta": {"shown": "Pay?"},
+    },
+    "violation": {"clause": "protocol", "expected": ["?Yes", "?No"], "explanation": "it is not its turn"},
+    "blocked": {"clause": "rule", "by": "ana", "explanation": "nothing after that counts"},
+    "unrecognized": {"payload": "what?", "by": "ana"},
+    "misuse": {"given": {"label": 7}, "explanation": "a label is a text"},
+}
+"""What attempts carry, by how they were answered."""
+KINDS = ("begin", *ANSWERS, "note", "mend")
+
+
+def assorted(kinds, key=None, identity="test"):
+    """The lines of a ledger with entries of these kinds, in this order, behind the one that begins it."""
+    sink = MemorySink()
+    ledger = Ledger(sink, key=key, identity=identity)
+    contract = "sha256:" + "c" * 64
+    for kind in kinds:
+        if kind == "note":
+            ledger.note("s1", contract, "Pay", "decided", {"by": "ana", "how": ["yes", 1.5]})
+        elif kind == "mend":
+            sink.write(sink.size, OPENING)
+            ledger = Ledger(sink, key=key)
+        else:
+            ledger.append(Attempt(session="s1", contract=contract, event="!Pay", verdict=kind, **ANSWERS[kind]))
     return lines_of(sink.data)
 
 

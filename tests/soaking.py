@@ -108,7 +108,7 @@ PARTS = {
     ),
     "traces": Part(
         1,
-        ("tests/fuzz/test_traces.py",),
+        ("tests/fuzz/test_traces.py", "tests/properties/test_drift.py"),
     ),
     "studio": Part(
         10,

@@ -104,6 +104,13 @@ def test_a_file_without_rows_has_no_runs(tmp_path):
     assert columns[0] == table[0] == []
 
 
+def test_the_rest_of_a_run_is_not_taken_for_one_that_cannot_be_judged(tmp_path):
+    rows = [("r1", "!a"), ("r2", "!a"), ("r1", "!b"), ("r2", "!b")]
+    write(tmp_path / "f.parquet", rows)  # begun with `!b`, it could be with either partner
+    found = ways("{B!b.end, C!b.end, !a.!b.end}", tmp_path / "f.parquet", tmp_path)
+    assert [verdict.status for verdict in found[0][0]] == ["conforming", "conforming"]
+
+
 def test_contracts_that_look_further_are_not_for_columns():
     assert is_for_columns(compile("!a.?b.end"))
     assert not is_for_columns(compile("!a(x == 1).end"))

@@ -10,6 +10,7 @@ import pytest
 
 from accord.machine.contract import compile_contract
 from accord.sources import READERS, Broken, Run, detect
+from tests.census import Census
 from tests.recorded import SAMPLES, read
 
 CONTRACT = compile_contract(
@@ -47,31 +48,66 @@ LEAVES = [
 ]
 
 
-def mutated(rng, value):
-    """A JSON value with some of it replaced, dropped, doubled or moved."""
-    if rng.random() < 0.004:
-        return rng.choice(LEAVES)
-    if isinstance(value, dict):
-        found = {}
-        for name, inner in value.items():
-            if rng.random() > 0.01:
-                other = rng.choice(list(value)) if rng.random() < 0.01 else name
-                found[other] = mutated(rng, inner)
-        return found
-    if isinstance(value, list):
-        found = [mutated(rng, inner) for inner in value if rng.random() > 0.01]
-        return found * 2 if rng.random() < 0.02 else found[::-1] if rng.random() < 0.02 else found
-    return value
+def places_in(value):
+    """Each value within one, as its container and its key there."""
+    for key in list(value) if isinstance(value, dict) else range(len(value)):
+        yield value, key
+        if isinstance(value[key], dict | list):
+            yield from places_in(value[key])
 
 
-def torn(rng, data):
-    """Bytes with a piece cut out, flipped, doubled or replaced."""
+def replaced(rng, container, key):
+    container[key] = rng.choice(LEAVES)
+
+
+def dropped(_, container, key):
+    del container[key]
+
+
+def doubled(rng, container, key):
+    """There twice; in an object under the name of something else."""
+    if isinstance(container, list):
+        container.insert(key, container[key])
+    else:
+        container[rng.choice(list(container))] = container[key]
+
+
+def reversed_(_, container, key):
+    if isinstance(container[key], list):
+        container[key].reverse()
+    elif isinstance(container[key], dict):
+        container[key] = dict(reversed(container[key].items()))
+    else:
+        container[key] = [container[key]]
+
+
+CHANGES = {"value replaced": replaced, "value gone": dropped, "value twice": doubled, "order changed": reversed_}
+
+
+def mutated(rng, data, change):
+    """JSON lines in which a few values were changed."""
+    lines = [json.loads(line) for line in data.splitlines()]
+    for _ in range(rng.choice((1, 1, 3))):
+        places = list(places_in(lines))
+        if places:
+            change(rng, *rng.choice(places))
+    return b"\n".join(json.dumps(line).encode() for line in lines)
+
+
+PIECES = {
+    "bytes gone": lambda _, __: b"",
+    "bytes replaced": lambda rng, _: rng.choice([b"\xff", b"\x00", b'"', b"{", b"]", b"\n", b"\\u"]),
+    "bytes twice": lambda _, piece: piece * 2,
+}
+
+
+def torn(rng, data, piece):
+    """Bytes in which a few pieces were changed."""
     data = bytearray(data)
-    for _ in range(rng.randint(1, 4)):
-        at = rng.randrange(len(data) + 1)
+    for _ in range(rng.choice((1, 1, 3))):
+        at = rng.randrange(len(data))
         end = min(len(data), at + rng.choice([1, 1, 3, 40]))
-        piece = rng.choice([b"", b"\xff", b"\x00", b'"', b"{", b"]", b"\n", b"\\u", bytes(data[at:end]) * 2])
-        data[at:end] = piece
+        data[at:end] = piece(rng, bytes(data[at:end]))
     return bytes(data)
 
 
@@ -93,25 +129,27 @@ def use(found, counts):
             counts["messages"] += 1
 
 
-@pytest.mark.parametrize("name", [*SAMPLES, "csv"])
-def test_any_bytes_can_be_read(name, soak, health):
-    rng = Random(name)
-    sample = SAMPLES.get(name, b'run,label,payload,at\n1,!a,{},3\n2,?b,,\n1,?a,"{""x"": 1}",4\n')
-    counts = Counter()
-    for number in range(3_000 if soak else 120):
-        data = torn(rng, sample)
-        if number % 2 and name in SAMPLES:
-            lines = [json.loads(line) for line in sample.splitlines()]
-            changed = [mutated(rng, line) for line in lines]
-            data = b"\n".join(json.dumps(line).encode() for line in changed)
-        use(read(data, name), counts)
-        reader = detect(data)
-        if reader is not None and reader.name != name:
-            use(read(data, reader.name), counts)
-    assert counts["runs"] > 10
-    assert counts["broken"] > 10
-    assert counts["messages"] > 80
-    health(f"{name}: {dict(counts)}")
+FOUND = ("runs", "broken", "messages")
+FORMATS = {**SAMPLES, "csv": b'run,label,payload,at\n1,!a,{},3\n2,?b,,\n1,?a,"{""x"": 1}",4\n'}
+
+
+def test_any_bytes_can_be_read(soak, health):
+    never = {("csv", change): "it is no JSON" for change in CHANGES}
+    table = Census("files of recorded runs", tuple(FORMATS), (*PIECES, *CHANGES, *FOUND), never)
+    for name, sample in FORMATS.items():
+        rng, counts = Random(name), Counter()
+        ways = [*PIECES, *(CHANGES if name in SAMPLES else ())]
+        for number in range(3_000 if soak else 120):
+            way = ways[number % len(ways)]
+            data = torn(rng, sample, PIECES[way]) if way in PIECES else mutated(rng, sample, CHANGES[way])
+            use(read(data, name), counts)
+            table.counts[name, way] += 1
+            reader = detect(data)
+            if reader is not None and reader.name != name:
+                use(read(data, reader.name), counts)
+        table.counts.update({(name, what): counts[what] for what in FOUND})
+    table.check(10)
+    health(table.table())
 
 
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)

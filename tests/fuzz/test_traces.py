@@ -1,4 +1,4 @@
-"""Any lines give violations, or an error that names the line; nothing else is ever raised."""
+"""Any lines give violations, or an error that names the line; and all ways of judging a trace say the same."""
 
 from __future__ import annotations
 
@@ -6,170 +6,120 @@ import io
 import json
 import random
 
+import pytest
+
 from accord.errors import UsageError
 from accord.trace import compile_trace_config, load_trace_config, validate_file, validate_with_config
+from accord.trace.order_rules import rules_in
 from accord.trace.summaries import summarise
-from accord.trace.violations import CODES
-from tests.census import Census
+from accord.trace.validation import iter_violations
+from tests.fuzz.tracing import Life, Seen, as_lines, files_census, random_trace, spoiled
 
-SCHEMA = {"required": ["x"], "properties": {"x": {"type": "integer"}}}
-CONFIG = {
-    "store": {"redact": {"enabled": True, "json_pointers": ["/arguments/*", "/**/error"]}},
-    "contracts": {
-        "tool_payloads": {"tools": {"a": {"args_schema": SCHEMA, "result_schema": {"type": "object"}}}},
-        "tool_order": {
-            "must_precede": {"a": ["b"]},
-            "only_after_success": {"b": ["a"]},
-            "eventually": {"a": ["b"]},
-            "forbidden_sequences": [["a", "b", "a"], ["é"]],
-            "forbidden_subsequences": [["b", "b"]],
-            "at_most": {"a": 3},
+PAYLOADS = {
+    "tools": {
+        "a": {"args_schema": {"required": ["x"], "properties": {"x": {"type": "integer"}}}},
+        "b": {"required": False, "result_schema": {"type": "object", "required": ["x"]}},
+    }
+}
+ORDER = {
+    "must_precede": {"a": ["b"]},
+    "must_follow": {"c": ["b"]},
+    "only_after_success": {"b": ["a"]},
+    "eventually": {"a": ["b"]},
+    "forbidden_sequences": [["a", "b", "a"], ["é"]],
+    "forbidden_subsequences": [["b", "b"]],
+    "at_most": {"a": 2},
+}
+CONFIGS = [
+    {
+        "store": {"redact": {"enabled": True, "json_pointers": ["/arguments/*", "/**/error"]}},
+        "contracts": {
+            "tool_payloads": PAYLOADS,
+            "tool_order": ORDER,
+            "protocol": {"contract": "protocol P = each id: rec L.{!a(x as r).?a(id == r).L, ?note by human.L, end}"},
         },
-        "protocol": {"contract": "protocol P = each id: rec L.{!a(x as r).?a(id == r).L, ?note by human.L, end}"},
     },
-}
-KINDS = [
-    "generate_start", "generate_end", "stream_start", "stream_chunk", "stream_end", "tool_call_start", "tool_result",
-    "error", "note", "", "\ud800", "é",
-]  # fmt: skip
-KEYS = [
-    "tool_name",
-    "arguments",
-    "tool_call_id",
-    "stream_id",
-    "chunk_index",
-    "generate_id",
-    "ok",
-    "result",
-    "error",
-    "by",
-    "id",
-    "x",
-    "é",
-]
-LEAVES = [
-    None,
-    True,
-    False,
-    0,
-    1,
-    -1,
-    2**70,
-    1.5,
-    1e300,
-    "a",
-    "b",
-    "é",
-    "e\u0301",
-    "",
-    "\ud800",
-    "s3cr3t",
-    [],
-    {},
-    "x" * 600,
-]
-
-
-def value(chance, depth=0):
-    kind = chance.random()
-    if depth > 3 or kind < 0.6:
-        return chance.choice(LEAVES)
-    if kind < 0.7:
-        return [value(chance, depth + 1) for _ in range(chance.randrange(3))]
-    return {chance.choice(KEYS): value(chance, depth + 1) for _ in range(chance.randrange(4))}
-
-
-PLACES = ("first event", "further on", "last event", "of a named run", "in 30+ events")
-
-
-NEVER = {
-    (code, "first event"): "it takes an event before"
-    for code in ("STREAM_NESTED", "STREAM_CHUNK_AFTER_END", "STREAM_CHUNK_INDEX_MISMATCH", "GENERATE_NESTED")
-}
-
-
-def likely(chance):
-    """An event as a recorder writes them; whether it fits those around it is left to chance."""
-    kind = chance.choice(KINDS[:8])
-    if kind.startswith("tool"):
-        payload = {"tool_name": chance.choice("aaabbz"), "tool_call_id": chance.choice("12")}
-        given = {"id": chance.choice((1, 2)), "x": chance.choice((1, 1, 2, "one"))}
-        given = {key: value for key, value in given.items() if chance.random() < 0.8}
-        return kind, payload | ({"arguments": given} if kind == "tool_call_start" else {"ok": True, "result": given})
-    if kind.startswith("stream"):
-        index = {"chunk_index": chance.choice((0, 0, 1, 2))} if kind == "stream_chunk" else {}
-        return kind, {"stream_id": chance.choice("ssst"), **index}
-    return kind, {"generate_id": chance.choice("gh")}
-
-
-def event(chance, seq):
-    if chance.random() < 0.6:
-        kind, payload = likely(chance)
-        return {
-            "seq": seq,
-            "kind": kind,
-            "payload": payload,
-            **({"run_id": chance.choice("rrs")} if chance.random() < 0.5 else {}),
+    {
+        "contracts": {
+            "tool_payloads": PAYLOADS,
+            "tool_order": {**ORDER, "allowed_tools": ["a", "b", "c", "é"]},
+            "protocol": {"contract": 'rule "answered" { after a require b }\nrule "once" { at most 1 note }'},
         }
-    payload = {key: value(chance) for key in chance.sample(KEYS, chance.randrange(6))}
-    if chance.random() < 0.8:
-        payload["tool_name"] = chance.choice("ab")
-    found = {"seq": seq, "kind": chance.choice(KINDS), "payload": payload if chance.random() < 0.95 else value(chance)}
-    if chance.random() < 0.5:
-        found[chance.choice(["run_id", "example_id"])] = chance.choice(["r", "s", 7, None])
-    if chance.random() < 0.01:
-        found[chance.choice(["seq", "kind", "run_id"])] = value(chance)
-    return found
+    },
+    {
+        "contracts": {
+            "tool_order": {**ORDER, "allow_unknown_tools": True},
+            "tool_results": {"require_exactly_one_result": False},
+            "stream_boundaries": {"require_end": False, "require_monotonic_chunks": False},
+            "protocol": {"contract": "protocol P = rec L.{!a.?a.L, !b.L}"},
+        }
+    },
+]
+
+
+def plans():
+    """Each configuration, and the same with `fail_fast`."""
+    for config in CONFIGS:
+        first = {**config, "contracts": {**config["contracts"], "fail_fast": True}}
+        yield compile_trace_config(load_trace_config(config)), compile_trace_config(load_trace_config(first))
+
+
+def rules_of(plan):
+    """Which kinds of rules of order a plan has."""
+    order = plan.config.contracts.tool_order
+    known = [] if plan.order.tools is None else ["allowed_tools" if plan.order.listed else "allow_unknown_tools"]
+    return {*known, *(rule.kind for rule in rules_in(order))}
 
 
 def test_random_traces(soak, health):
-    chance = random.Random(11)
-    plan = compile_trace_config(load_trace_config(CONFIG))
-    seen = Census("violation in a trace", tuple(CODES), PLACES, NEVER)
-    judged = refused = 0
-    for _ in range(5000 if soak else 800):
-        length = chance.randrange(12) if chance.random() < 0.9 else 80
-        events = [event(chance, seq) for seq in range(length)]
-        lines = b"".join(json.dumps(one).encode() + b"\n" for one in events)
-        if chance.random() < 0.1 and lines:
-            place = chance.randrange(len(lines))
-            lines = lines[:place] + bytes([chance.randrange(256)]) + lines[place + 1 :]
-        try:
-            found = validate_file(io.BytesIO(lines), plan)
-            summary = summarise(io.BytesIO(lines), plan)
-        except UsageError:
-            refused += 1
-            continue
-        judged += 1
+    chance, seen = random.Random(11), Seen()
+    both = list(plans())
+    count = 10_000 if soak else 600
+    for _ in range(count):
+        plan, first = chance.choice(both)
+        events = random_trace(chance, seen)
+        lines = as_lines(events)
+        found = validate_file(io.BytesIO(lines), plan)
+        summary = summarise(io.BytesIO(lines), plan)
         assert sum(len(run.violations) for run in summary.runs.values()) == len(found)
         for violation in found:
             json.dumps(violation.to_dict())
-            seen.add((violation.code, place) for place in places(violation, length))
-    sentence = f"{judged:,} random traces, {refused:,} were refused"
-    assert judged > 200 and refused > 5, sentence
-    health(sentence)
-    health(seen.table())
-    seen.check(1)
+        assert validate_file(io.BytesIO(lines), first) == found[:1]
+        judged_alike(events, plan, found)
+        seen.found(events, found, rules_of(plan))
+    for table in seen.tables():
+        table.check(count // 300)
+        health(table.table())
 
 
-def places(violation, length):
-    """Where in its trace something is wrong."""
-    seq = violation.event_seq
-    yield "first event" if seq == 0 else "last event" if seq == length - 1 else "further on"
-    if violation.run_id is not None:
-        yield "of a named run"
-    if length > 30:
-        yield "in 30+ events"
-
-
-def test_a_file_and_its_events_are_judged_alike():
-    chance = random.Random(12)
-    plan = compile_trace_config(load_trace_config(CONFIG))
-    for _ in range(150):
-        events = [event(chance, seq) for seq in range(10)]
-        lines = b"".join(json.dumps(one).encode() + b"\n" for one in events)
+def test_spoiled_lines(soak, health):
+    """A line that is no event is named; any other leaves a trace that is judged."""
+    chance, table = random.Random(12), files_census()
+    plan = next(plans())[0]
+    count = 10_000 if soak else 800
+    for _ in range(count):
+        events = [{"seq": place, **Life(chance, ("r", None)).next()[1]} for place in range(chance.randrange(3, 9))]
+        lines, wrong, where, number = spoiled(chance, events)
         try:
-            expected = validate_file(io.BytesIO(lines), plan)
+            validate_file(io.BytesIO(lines), plan)
         except UsageError:
-            continue
-        assert validate_with_config(json.loads(f"[{','.join(map(json.dumps, events))}]"), plan) == expected
+            table.add([(wrong, f"{where}, refused")])
+            for judge in (validate_file, summarise):
+                with pytest.raises(UsageError, match=f"^<trace>:{number}: "):
+                    judge(io.BytesIO(lines), plan)
+        else:
+            table.add([(wrong, f"{where}, judged")])
+            summarise(io.BytesIO(lines), plan)
+    table.check(count // 300)
+    health(table.table())
+
+
+def judged_alike(events, plan, expected):
+    """A file, its events, its events one by one, and each of its runs alone."""
+    assert validate_with_config(events, plan) == expected
+    one_by_one = list(iter_violations(events, plan))
+    assert sorted(map(repr, one_by_one)) == sorted(map(repr, expected))
+    runs = {(event.get("run_id"), event.get("example_id")) for event in events}
+    for key in runs:
+        alone = [event for event in events if (event.get("run_id"), event.get("example_id")) == key]
+        assert validate_with_config(alone, plan) == [one for one in expected if (one.run_id, one.example_id) == key]

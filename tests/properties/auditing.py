@@ -3,107 +3,140 @@
 from __future__ import annotations
 
 import io
-from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 
 import pyarrow as pa
 from pyarrow import parquet
 
-from accord import Limits, Monitor, Unrecognized, UsageError, Violation
+from accord import ContractError, Monitor, Unrecognized, UsageError, Violation
 from accord.audit import worker
 from accord.audit.results import Chunk, is_whole, read_result, seal, verdicts_of
 from accord.audit.tally import Tally
 from accord.audit.worker import Job
-from accord.diagnostics import Source
-from accord.language.checks import check_document
-from accord.language.rules import After, AfterForbid, AtMost, Before, ForbidSequence, Pattern, Rule
+from accord.language.rules import Pattern
 from accord.language.tree import Declaration, Document
-from accord.machine import compile_document
+from accord.machine import Contract, compile_document
 from accord.monitor.events import read_event
 from tests.census import Census
-from tests.properties.generate import random_protocol
-from tests.properties.generate_data import random_rule
-from tests.properties.places import NAMES, cells
+from tests.properties import made
+from tests.properties.differential import random_contract
+from tests.properties.met import bracket
+from tests.properties.places import NAMES, walk
 
-LIMITS = Limits(search=200)  # the shortest way is looked for elsewhere, and takes long
-STRANGERS = ("!zzz", "?zzz", "plain", "?Unrecognized", "!a", "?a", "!b", "?b", "!c", "?c")
-
-
-STATUSES = (
-    "conforming", "violating at once", "violating later", "violating at last", "by a rule", "several times",
-    "incomplete", "unrecognised",
-)  # fmt: skip
-SIZES = ("1", "2", "3–8", "9–32", "33+")
-FILES = ("runs in a file", "events of a run", "runs scattered", "kinds of events", "rules")
-TOO_MANY = {("rules", "9–32"): "there are three at the most", ("rules", "33+"): "there are three at the most"}
+LABELS = ["!a", "?a", "!b", "?b", "!c", "?c"]
+STRANGERS = ("!zzz", "?zzz", "plain", "?Unrecognized", *LABELS)
 
 
-PARTS = tuple(name for name in NAMES.values() if name != "deadline")  # labels alone tell no time
+LEGAL = ("legal, sent", "legal, received")
+WORDS = (*LEGAL, "known, not now", "unheard of", "without direction", "Unrecognized")
+PLACES = ("first", "between", "last", "alone", "behind a refused one", "behind Unrecognized")
+STATUSES = ("conforming", "violating", "incomplete", "unrecognised")
+LENGTHS = ("1", "2 to 5", "6 to 15", "16 to 39", "40 and more")
+RUNS = ("1", "2 to 9", "10 to 39", "40 and more")
+PIECES = (3, 50, 1_000)
+FORMS = made.FORMS[:-1]
+CONSTRUCTS = ("message", "choice", "loop", "parts", *FORMS, "rules alone")
 
 
-def constructs(document) -> set[str]:
-    """What a contract is made of."""
-    found = {name for each in document.declarations for name, _ in cells(each.body)}
-    return {*found, *(RULES[type(rule.body)] for rule in document.rules)}
-
-
-RULES = {
-    Before: "before", After: "after", AfterForbid: "after, forbid", AtMost: "at most", ForbidSequence: "forbid",
-}  # fmt: skip
-
-
-def size(count: int) -> str:
-    """The column of a number."""
-    return SIZES[0 if count < 2 else 1 if count == 2 else 2 if count < 9 else 3 if count < 33 else 4]
-
-
-def outcome(answer, words) -> list[str]:
-    """What became of a run, and where."""
-    if answer is None:
-        return []
-    status, breach, refused = answer
-    if status != "violating":
-        return [status]
-    position = breach[0]
-    place = "at once" if not position else "at last" if position == len(words) - 1 else "later"
-    found = [f"violating {place}"]
-    found += ["by a rule"] if breach[1].startswith("rule ") else []
-    return found + (["several times"] if refused > 1 else [])
-
-
-@dataclass
 class Seen:
     """What a campaign looked at."""
 
-    runs: Census = field(default_factory=lambda: Census("run of a contract with", (*PARTS, *RULES.values()), STATUSES))
-    files: Census = field(default_factory=lambda: Census("audited file", FILES, SIZES, TOO_MANY))
-    contracts: int = 0
-    statuses: Counter[str] = field(default_factory=Counter)
-    events: int = 0
-    scattered: int = 0
+    def __init__(self) -> None:
+        self.contracts = 0
+        self.events = 0
+        self.words = Census("words of runs", WORDS, PLACES)
+        self.broken = 0
+        self.statuses = Census("contracts of audited runs", CONSTRUCTS, STATUSES)
+        self.lengths = Census("lengths of audited runs", STATUSES, LENGTHS)
+        columns = tuple(f"{how}, by {piece}" for how in ("together", "scattered") for piece in PIECES)
+        self.files = Census("runs of a file", RUNS, columns)
+
+    def tables(self) -> tuple[Census, ...]:
+        """All tables."""
+        return self.words, self.statuses, self.lengths, self.files
+
+    def run(self, words: list[str], status: str | None, contract: Contract) -> None:
+        """A run was judged by a monitor, or cannot be."""
+        self.events += len(words)
+        if status is None:
+            self.broken += 1
+            return
+        self.lengths.add([(status, bracket(len(words), LENGTHS))])
+        self.statuses.add((construct, status) for construct in constructs_of(contract))
 
     def sentence(self) -> str:
         return (
-            f"audits: {self.contracts:,} contracts, {self.statuses.total():,} runs with {self.events:,} events judged "
-            f"in columns, by table, by steps and by monitors: {dict(self.statuses)}; in {self.scattered:,} files the "
-            "rows of a run do not stand together"
+            f"audits: {self.contracts:,} contracts, {self.lengths.counts.total():,} runs with {self.events:,} events "
+            f"judged in columns, by table, by steps and by monitors, from Parquet and CSV; {self.broken:,} are no runs"
         )
 
 
-def random_run(rng, contract, strangers) -> list[str]:
-    """Mostly what is legal, sometimes anything."""
+def constructs_of(contract: Contract) -> set[str]:
+    """What a contract is made of."""
+    document = contract.document
+    found = {made.form_of(rule) for rule in document.rules}
+    for declaration in document.declarations:
+        found |= {NAMES[type(step)] for step, _ in walk(declaration.body)} & set(CONSTRUCTS)
+    return found if document.declarations else found | {"rules alone"}
+
+
+def random_run(rng, contract, seen: Seen) -> list[str]:
+    """What is legal, with more or less of anything else, often until it may end."""
     monitor, words = Monitor(contract, mode="refuse"), []
-    for _ in range(rng.choice((0, 1, 2, 3, 6, 12, 40))):
-        legal = [word for word in monitor.allowed() if word[0] in "!?" and " " not in word]
-        if rng.random() < 0.05:  # whom it is with is left out, which may be too little
-            legal = [word[1:] for word in monitor.allowed() if word[1:2] in {"!", "?"}] or legal
-        word = rng.choice(legal) if legal and rng.random() < 0.92 else rng.choice(strangers)
+    length, strange = rng.choice((0, 1, 2, 3, 6, 12, 30, 60)), rng.choice((0, 0, 0.03, 0.1, 0.5))
+    patience = rng.choice((0, 15))
+    puzzled = rng.random() < 0.15
+    told: list[tuple[str, list[str]]] = []
+    behind: list[str] = []
+    while len(words) < length + patience:
+        allowed = monitor.allowed()
+        if len(words) >= length and "end" in allowed:
+            break
+        legal = [word for word in allowed if word[0] in "!?" and " " not in word]
+        if not contract.machines:
+            legal = LABELS  # rules alone allow what they do not refuse
+        if not legal and rng.random() > strange:
+            break
+        word = rng.choice(legal) if legal and rng.random() >= strange else rng.choice(STRANGERS)
         words.append(word)
-        event = read_event(word if word[0] in "!?" else f"?{word}")
-        with suppress(UsageError):
-            (monitor.send if event.direction == "!" else monitor.receive)(event.label)
-    return [*words, "?Unrecognized"] if rng.random() < 0.06 else words
+        told.append((kind_of(word, legal), behind))
+        behind = list(behind_next(tell(monitor, word), word))
+    if puzzled and length:
+        words.append("?Unrecognized")
+        told.append(("Unrecognized", behind))
+    for place, (kind, behind) in enumerate(told):
+        ends = ["alone"] if len(told) == 1 else ["first"] if not place else ["last"] if place == len(told) - 1 else []
+        seen.words.add((kind, at) for at in [*(ends or ["between"]), *behind])
+    return words
+
+
+def tell(monitor, word):
+    """What a monitor says of a word; `None` if it cannot say anything."""
+    event = read_event(word if word[0] in "!?" else f"?{word}")
+    with suppress(UsageError):
+        return (monitor.send if event.direction == "!" else monitor.receive)(event.label)
+    return None
+
+
+def kind_of(word: str, legal: list[str]) -> str:
+    """What kind of word it is where these are legal."""
+    if word in legal:
+        return LEGAL[word[0] == "?"]
+    return {
+        "plain": "without direction",
+        "?Unrecognized": "Unrecognized",
+        "!zzz": "unheard of",
+        "?zzz": "unheard of",
+    }.get(word, "known, not now")
+
+
+def behind_next(verdict, word: str):
+    """What the next word stands behind."""
+    if isinstance(verdict, Violation):
+        yield "behind a refused one"
+    elif word == "?Unrecognized":
+        yield "behind Unrecognized"
 
 
 def by_monitor(contract, words):
@@ -128,8 +161,8 @@ def by_monitor(contract, words):
     return "conforming", None, 0
 
 
-def parquet_of(rng, runs: dict[str, list[str]], path, *, scattered: bool) -> None:
-    """The runs as rows, in small pieces; scattered ones in any order that keeps that of each run."""
+def rows_of(rng, runs: dict[str, list[str]], *, scattered: bool) -> list[tuple[str, str]]:
+    """The runs as rows; scattered ones in any order that keeps that of each run."""
     rows = [(key, word) for key, words in runs.items() for word in words]
     if scattered:
         left = {key: list(reversed(words)) for key, words in runs.items() if words}
@@ -139,9 +172,19 @@ def parquet_of(rng, runs: dict[str, list[str]], path, *, scattered: bool) -> Non
             rows.append((key, left[key].pop()))
             if not left[key]:
                 del left[key]
+    return rows
+
+
+def write_parquet(rows: list[tuple[str, str]], path, piece: int) -> None:
+    """Rows in pieces of this size."""
     table = pa.table({"run": [key for key, _ in rows], "label": [word for _, word in rows]})
     table = table.cast(pa.schema([("run", pa.string()), ("label", pa.string())]))
-    parquet.write_table(table, path, row_group_size=rng.choice((3, 50, 1_000)))
+    parquet.write_table(table, path, row_group_size=piece)
+
+
+def write_csv(rows: list[tuple[str, str]], path) -> None:
+    """The same rows as text."""
+    path.write_text("".join(f"{run},{label}\n" for run, label in [("run", "label"), *rows]))
 
 
 def judged(way, job, path, tmp_path):
@@ -174,63 +217,51 @@ def comparable(tally):
     return groups, counts, sums
 
 
-def random_job(rng) -> Job:
-    """A contract that labels alone decide: a protocol, rules that look at no data, or both."""
-    while True:
-        body, _ = random_protocol(rng)
-        items: list[Declaration | Rule] = [Declaration("P", body)] if rng.random() < 0.85 else []
-        if not items or rng.random() < 0.6:
-            items += [without_data(random_rule(rng, f"rule {number}")) for number in range(rng.randint(1, 3))]
-        document = Document(tuple(items), Source(""))
-        if not any(found.severity == "error" for found in check_document(document, LIMITS)):
-            contract = compile_document(document, LIMITS)
-            assert contract.needs_more_than_labels == ""
-            return Job(contract, contract.protocol_name(next(iter(contract.machines), None)))
-
-
-def without_data(node):
-    """A rule whose patterns look at labels alone."""
+def of_labels(node):
+    """A tree whose rules look at labels alone."""
+    if type(node) is tuple:
+        return tuple(of_labels(one) for one in node)
     if isinstance(node, Pattern):
         return replace(node, guards=(), gated=False)
-    if isinstance(node, tuple):
-        return tuple(map(without_data, node))
-    if is_dataclass(node):
-        return replace(
-            node, **{each.name: without_data(getattr(node, each.name)) for each in fields(node) if each.init}
-        )
-    return node
+    if isinstance(node, Document):
+        return replace(node, items=of_labels(node.items))
+    if not is_dataclass(node) or isinstance(node, Declaration):
+        return node
+    return replace(node, **{field.name: of_labels(getattr(node, field.name)) for field in fields(node) if field.init})
+
+
+def random_job(rng) -> Job:
+    while True:
+        document, _ = random_contract(rng, rng.choice(("plain", "rules", "rules")))
+        with suppress(ContractError):
+            contract = compile_document(of_labels(document))
+            return Job(contract, contract.protocol_name(next(iter(contract.machines), None)))
 
 
 def difference(rng, tmp_path, seen: Seen) -> str | None:
     """Judge random runs of a random contract in every way; the first difference, in words."""
     job = random_job(rng)
-    strangers = STRANGERS if rng.random() < 0.8 else (*STRANGERS, *(f"?l{number}" for number in range(99)))
-    runs = {f"r{number}": random_run(rng, job.contract, strangers) for number in range(rng.choice((1, 2, 5, 20, 45)))}
-    runs = {key: words for key, words in runs.items() if words}
-    scattered = rng.random() < 0.3
-    path = tmp_path / "runs.parquet"
-    parquet_of(rng, runs, path, scattered=scattered)
+    runs = {f"r{number}": random_run(rng, job.contract, seen) for number in range(rng.choice((1, 5, 25, 50)))}
+    runs = {key: words for key, words in runs.items() if words} or {"r0": ["!a"]}
+    scattered, piece = rng.random() < 0.4, rng.choice(PIECES)
+    rows = rows_of(rng, runs, scattered=scattered)
+    path, text = tmp_path / "runs.parquet", tmp_path / "runs.csv"
+    write_parquet(rows, path, piece)
+    write_csv(rows, text)
     expected = {key: by_monitor(job.contract, words) for key, words in runs.items()}
     ways = {
-        name: judged(way, job, path, tmp_path)
-        for name, way in (
-            ("columns", worker._judge_in_columns),
-            ("table", worker._judge_by_table),
-            ("steps", worker._judge_by_steps),
+        name: judged(way, job, file, tmp_path)
+        for name, way, file in (
+            ("columns", worker._judge_in_columns, path),
+            ("table", worker._judge_by_table, path),
+            ("steps", worker._judge_by_steps, path),
+            ("table of text", worker._judge_by_table, text),
         )
     }
     seen.contracts += 1
-    kinds = constructs(job.contract.document)
+    seen.files.add([(bracket(len(runs), RUNS), f"{'scattered' if scattered else 'together'}, by {piece}")])
     for key, answer in expected.items():
-        seen.runs.add((kind, what) for kind in kinds for what in outcome(answer, runs[key]))
-    labels = {word for words in runs.values() for word in words}
-    file = [(FILES[0], len(runs)), (FILES[3], len(labels)), (FILES[4], len(job.contract.document.rules))]
-    file += [(FILES[1], len(words)) for words in runs.values()]
-    file += [(FILES[2], len(runs))] if scattered else []
-    seen.files.add((what, size(count)) for what, count in file if count)
-    seen.scattered += scattered
-    seen.events += sum(map(len, runs.values()))
-    seen.statuses.update("broken" if answer is None else answer[0] for answer in expected.values())
+        seen.run(runs[key], None if answer is None else answer[0], job.contract)
     if ways["columns"] is None and None not in expected.values():
         return "the columns refused a file that they can judge"
     for name, found in ways.items():
@@ -263,7 +294,6 @@ def difference(rng, tmp_path, seen: Seen) -> str | None:
 
 
 def campaign(rng, contracts: int, tmp_path) -> tuple[Seen, str | None]:
-    """Audits of runs of so many contracts; the first difference, in words."""
     seen = Seen()
     while seen.contracts < contracts:
         found = difference(rng, tmp_path, seen)

@@ -1,11 +1,17 @@
 """Random single edits of a ledger, as bytes: what a vandal, a bad disk or a forger without the key could do to it.
 
-An edit says what it was and whether it only cuts off whole lines at the end, which nothing but a head can show.
+An edit says what it was and whether it only cuts off whole lines at the end, which nothing but a head can show. The
+tables say where the first byte is that it changed.
 """
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import NamedTuple
+
+from accord.ledger.entries import FRAMED, OPENING
+from tests.census import Census
+from tests.ledgers import KINDS
 
 
 class Edit(NamedTuple):
@@ -56,7 +62,7 @@ def repeat_bytes(rng, lines, _):
 
 def swap_bytes(rng, lines, _):
     data = bytearray(b"".join(lines))
-    a, b = rng.randrange(len(data)), rng.randrange(len(data))
+    a, b = place_in(rng, lines, len(data)), place_in(rng, lines, len(data))
     data[a], data[b] = data[b], data[a]
     return bytes(data)
 
@@ -132,3 +138,53 @@ def random_edit(rng, lines, other):
         if data != whole:
             shorter = whole.startswith(data) and data.endswith(b"\n")
             return Edit(edit.__name__, data, shorter)
+
+
+# -- where they were ---------------------------------------------------------------------------------------------------
+
+BEHIND = "behind the last"
+PLACES = ("begin", *(f"{kind}{place}" for kind in KINDS[1:] for place in ("", ", last")), BEHIND)
+PARTS = ("opening", "entry", "before the hash", "hash", "closing", "line feed")
+_LAST = [place for place in PLACES if place.endswith(", last")]
+_ADDING = (insert_bytes, repeat_bytes, repeat_line, insert_line_of_another)
+_NEVER = {
+    **{(edit.__name__, BEHIND): "it changes what is there" for edit in EDITS if edit not in _ADDING},
+    **{(edit.__name__, at): "the first of two lines counts" for edit in (swap_lines, move_line) for at in _LAST},
+    ("repeat_line", "begin"): "the line before it is the one that is there twice",
+    ("go_on_with_another", "begin"): "the other one begins otherwise: see replace_line_by_another",
+}
+IN_LINES = (flip_bit, change_byte, delete_bytes, insert_bytes, repeat_bytes, swap_bytes, change_case, copy_part)
+
+
+def censuses(title):
+    """Edits by the entry that they meet first, and by the part of its line."""
+    return (
+        Census(f"edits of a ledger, {title}", tuple(edit.__name__ for edit in EDITS), PLACES, _NEVER),
+        Census(
+            f"edits in a line, {title}",
+            tuple(edit.__name__ for edit in IN_LINES),
+            PARTS,
+            {("change_case", part): "there is no letter" for part in ("closing", "line feed")}
+            | {
+                ("copy_part", part): "all lines are alike there" for part in ("before the hash", "closing", "line feed")
+            },
+        ),
+    )
+
+
+def met(edit, lines, kinds):
+    """The place of the first byte that is another one, and the part of its line; `None` behind the last."""
+    start = 0
+    for number, line in enumerate(lines):
+        if not edit.data.startswith(line, start):
+            kind = ("begin", *kinds)[number]
+            here = zip(line, edit.data[start : start + len(line)], strict=False)
+            offset = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], here))
+            return f"{kind}, last" if number == len(lines) - 1 else kind, _part(offset, len(line))
+        start += len(line)
+    return BEHIND, None
+
+
+def _part(offset, size):
+    ends = (len(OPENING), size - FRAMED, size - 67, size - 3, size - 1, size)
+    return next(part for part, end in zip(PARTS, ends, strict=True) if offset < end)

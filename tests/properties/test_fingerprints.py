@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accord.trace import event_hashes, trace_fingerprint
+from tests.census import Census
 from tests.properties.test_traces import PAYLOADS
 
 DROPPED = {"request_id", "response_id", "created", "timestamp", "latency_ms"}
@@ -175,6 +176,22 @@ def random_value(chance, depth=0):
     )  # fmt: skip
 
 
+VALUES = ("null", "truth", "whole", "fraction", "text", "empty", "list", "object")
+PLACES = ("in the payload", "in a list", "in an object", "three deep")
+
+
+def cells(value, place="in the payload", depth=0):
+    """Each value of a payload by where it stands."""
+    for item in value.values() if isinstance(value, dict) else value:
+        if isinstance(item, dict | list):
+            kind = "empty" if not item else "list" if isinstance(item, list) else "object"
+            inside = "in a list" if isinstance(item, list) else "in an object"
+            yield from cells(item, inside, depth + 1)
+        else:
+            kind = {bool: "truth", int: "whole", float: "fraction", str: "text"}.get(type(item), "null")
+        yield kind, place if depth < 3 else "three deep"
+
+
 def test_another_language_writes_the_same(health):
     node = shutil.which("node")
     if node is None:
@@ -186,4 +203,10 @@ def test_another_language_writes_the_same(health):
     run = subprocess.run([node, "-e", NODE], input=text, capture_output=True, text=True, check=True)
     ours = [event_hashes([{"seq": 0, "kind": "k", "payload": payload}])[0] for payload in payloads]
     assert run.stdout.split() == ours
+    never = {(kind, "three deep"): "nothing is deeper" for kind in ("list", "object", "empty")}
+    table = Census("payloads that JavaScript wrote", VALUES, PLACES, never)
+    for payload in payloads:
+        table.add(cells(payload))
+    table.check(len(payloads) // 100)
+    health(table.table())
     health(f"fingerprints of {len(payloads):,} payloads are those that JavaScript makes")

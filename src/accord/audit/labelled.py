@@ -51,7 +51,11 @@ def judge_columns(contract: Contract, protocol: str | None, path: str, stream: B
                     judge.judge_all(piece, stream)
             except NotInPiecesError:
                 continue
-            except (TooManyRowsError, UsageError, pa.ArrowException, OSError, ValueError):
+            except (TooManyRowsError, UsageError):
+                if in_pieces:  # what was taken for a run may have been the rest of one
+                    continue
+                return False
+            except (pa.ArrowException, OSError, ValueError):
                 return False
             write_line(stream, judge.finish())
             return True

@@ -201,8 +201,8 @@ class GenerateBoundaries:
         return iter([opened[0] for opened in run.generations.values()])
 
 
-def close_by_error(streams: StreamBoundaries | None, generations: GenerateBoundaries | None) -> Handler:
-    """What an error event does to streams and generations."""
+def close_by_error(streams: StreamBoundaries | None, generations: GenerateBoundaries | None, call_key: str) -> Handler:
+    """What an error event does to streams and generations; one that names a call does nothing to them."""
     stream_key = streams.config.stream_id_key if streams else None
     generate_key = generations.config.generate_id_key if generations else None
 
@@ -214,7 +214,7 @@ def close_by_error(streams: StreamBoundaries | None, generations: GenerateBounda
                 named = True
                 if held.pop(name, None) is not None and held is run.streams:
                     remember(run.ended_streams, name)
-        if named or payload.get("tool_call_id") is not None:
+        if named or payload.get(call_key) is not None:
             return
         stream, generation = run.streams.get(None), run.generations.get(None)
         if stream is not None and (generation is None or stream[0] > generation[0]):

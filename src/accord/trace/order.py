@@ -100,9 +100,10 @@ class ToolOrder:
                 self._tell(run, position, seq, number, tool)
 
     def open(self, run: Run) -> Iterator[int]:
-        """What is owed is told at the last call, behind everything else."""
-        del run
-        return iter(())
+        """What is owed is told at the last call."""
+        stage: Stage | None = run.order
+        if stage is not None and any(node.owes for node in stage.rules):
+            yield run.order_at[0]
 
     def _begin(self, run: Run) -> Stage | None:
         run.order = None if self._stages is None else self._stages.start

@@ -88,12 +88,11 @@ class Following:
 
     __slots__ = ("arguments", "held", "kind", "over", "place", "position", "seq")
 
-    def __init__(self, situation: Situation) -> None:
+    def __init__(self, situation: Situation, begun: tuple[int, int, str | None]) -> None:
         self.place, self.held = situation
         self.over = False
-        # The last event that mattered.
-        self.position = self.seq = 0
-        self.kind: str | None = None
+        # The last event that mattered; the first of the run while none has.
+        self.position, self.seq, self.kind = begun
         self.arguments: dict[tuple[object, object], Mapping[str, Any]] = {}
 
 
@@ -172,22 +171,20 @@ class ProtocolValidator:
         following: Following = run.protocol or self._begin(run)
         if following.over:
             return
-        at = following.held.now if isinstance(following.held, Extent) else None
-        try:
-            _, verdict = close(Situation(following.place, following.held), None, at)
-        except UsageError as error:
-            self._tell(run, "PROTOCOL_INCOMPLETE", str(error), {})
-            return
-        if verdict is not OK:
-            self._tell_verdict(run, "PROTOCOL_INCOMPLETE", verdict)
+        closing = _closing(following)
+        if isinstance(closing, UsageError):
+            self._tell(run, "PROTOCOL_INCOMPLETE", str(closing), {})
+        elif closing is not OK:
+            self._tell_verdict(run, "PROTOCOL_INCOMPLETE", closing)
 
     def open(self, run: Run) -> Iterator[int]:
         """What is owed is told at the last event that mattered."""
-        del run
-        return iter(())
+        following: Following = run.protocol or self._begin(run)
+        if not following.over and _closing(following) is not OK:
+            yield following.position
 
     def _begin(self, run: Run) -> Following:
-        run.protocol = Following(begin(self.plan.contract, self.plan.protocol))
+        run.protocol = Following(begin(self.plan.contract, self.plan.protocol), run.begun)
         return run.protocol  # type: ignore[no-any-return] # made on the line before
 
     def _other(self, direction: Direction, kind: str) -> Handler:
@@ -243,8 +240,17 @@ class ProtocolValidator:
         self.report.add(run, following.position, code, following.seq, following.kind, detail, **context)
 
 
+def _closing(following: Following) -> Verdict | UsageError:
+    """What would be said if the run were over."""
+    at = following.held.now if isinstance(following.held, Extent) else None
+    try:
+        return close(Situation(following.place, following.held), None, at)[1]
+    except UsageError as error:
+        return error
+
+
 def _key(name: object) -> object:
-    return name if isinstance(name, str | int) else None
+    return name if type(name) is str or type(name) is int else None
 
 
 def _answer(payload: Payload) -> dict[str, Any]:

@@ -188,10 +188,11 @@ class ToolResults:
     def error(self, run: Run, _position: int, _seq: int, payload: Payload) -> None:
         """An error that names a call is its answer."""
         name = payload.get(self._id_key)
-        if not isinstance(name, str | int) or run.calls is None:
+        if (type(name) is not str and type(name) is not int) or run.calls is None:
             return
         if run.calls.named(name) is not None:
-            run.calls.take(name, payload.get(self._tool_key))
+            tool = payload.get(self._tool_key)
+            run.calls.take(name, tool if type(tool) is str else None)
             remember(run.calls.answered, name)
 
     def finish(self, run: Run) -> None:

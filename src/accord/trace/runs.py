@@ -25,9 +25,10 @@ OpenSpan = list[int]
 
 
 class Run:
-    """One run."""
+    """One run. `begun` is its first event: position, number and kind."""
 
     __slots__ = (
+        "begun",
         "calls",
         "ended_streams",
         "example_id",
@@ -40,9 +41,10 @@ class Run:
         "streams",
     )
 
-    def __init__(self, run_id: RunId, example_id: RunId) -> None:
+    def __init__(self, run_id: RunId, example_id: RunId, begun: tuple[int, int, str | None] = (0, 0, None)) -> None:
         self.run_id = run_id
         self.example_id = example_id
+        self.begun = begun
         self.streams: dict[Any, OpenSpan] = {}
         self.ended_streams: dict[Any, None] = {}
         self.generations: dict[Any, OpenSpan] = {}

@@ -113,7 +113,7 @@ class Validation:
         self._report = Report(most)
         self._validators = plan.validators(self._report)
         self._fail_fast = plan.config.contracts.fail_fast
-        self._handlers = self._table()
+        self._handlers = self._table(plan.config.contracts.tool_results.call_id_key)
         # A contract may ask for something to happen, so it has to hear of every run.
         self._otherwise: tuple[Handler, ...] | None = () if plan.enabled and plan.protocol is not None else None
         self._runs: dict[RunKey, Run] = {}
@@ -123,7 +123,7 @@ class Validation:
         self.stopped = False
         """Whether `fail_fast` has seen enough."""
 
-    def _table(self) -> dict[str, tuple[Handler, ...]]:
+    def _table(self, call_key: str) -> dict[str, tuple[Handler, ...]]:
         handlers: dict[str, list[Handler]] = {}
         for validator in self._validators:
             for kind, found in validator.handlers().items():
@@ -131,7 +131,7 @@ class Validation:
         streams = next((v for v in self._validators if isinstance(v, StreamBoundaries)), None)
         generations = next((v for v in self._validators if isinstance(v, GenerateBoundaries)), None)
         if streams is not None or generations is not None:
-            handlers.setdefault(ERROR, []).append(close_by_error(streams, generations))
+            handlers.setdefault(ERROR, []).append(close_by_error(streams, generations, call_key))
         for validator in self._validators:
             if isinstance(validator, ToolResults):
                 handlers.setdefault(ERROR, []).append(validator.error)
@@ -163,7 +163,7 @@ class Validation:
             if handlers is None:
                 continue
             if run is None or event.run_id != run.run_id or event.example_id != run.example_id:
-                run = self._find(event.run_id, event.example_id)
+                run = self._find(event, position)
             payload = event.payload
             if type(payload) is not dict:
                 payload = self._object(run, position, event)
@@ -176,7 +176,7 @@ class Validation:
     def finish(self) -> list[Violation]:
         """The trace is over: all violations, in the order of the events they are about."""
         if self._validators:
-            for run in self._runs.values() if self._runs else [self._find(None, None)]:
+            for run in self._runs.values() if self._runs else [Run(None, None)]:
                 for validator in self._validators:
                     validator.finish(run)
         return self.violations()
@@ -190,11 +190,11 @@ class Validation:
         """What was found since it was last asked for, which is then forgotten; for traces without an end in sight."""
         return self._report.take()
 
-    def _find(self, run_id: Any, example_id: Any) -> Run:  # noqa: ANN401 - what stands there
-        key = run_id, example_id
+    def _find(self, event: TraceEvent | Line, position: int) -> Run:
+        key = event.run_id, event.example_id
         run = self._runs.get(key)
         if run is None:
-            run = self._runs[key] = Run(run_id, example_id)
+            run = self._runs[key] = Run(*key, (position, event.seq, event.kind))
         return run
 
     def _looked_at(self, value: Any, place: int) -> TraceEvent | Line:  # noqa: ANN401 - whatever the caller has
@@ -204,7 +204,7 @@ class Validation:
             try:
                 check_json(event.payload)
             except NotJsonError as error:
-                run = self._find(event.run_id, event.example_id)
+                run = self._find(event, place + 1)
                 self._report.add(run, place + 1, "INVALID_PAYLOAD", event.seq, event.kind, str(error))
         return event
 

@@ -40,7 +40,7 @@ class Violation:
     """What is wrong, at which event, and the facts of it.
 
     `event_seq` is the number of the event that is wrong; for what never ends, of the event that began it; for what is
-    owed at the end, of the last event that mattered.
+    owed at the end, of the last event that mattered, or the first of the run if none did.
     """
 
     code: str

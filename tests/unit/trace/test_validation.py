@@ -587,6 +587,23 @@ def test_violations_come_in_the_order_of_events():
     assert [seq for _, seq in found(given)] == [0, 1, 2, 3, 4]
 
 
+def test_an_error_may_say_anything_of_the_call_that_it_names():
+    unnamed, named = ("tool_call_start", {"tool_name": "a"}), call("a", tool_call_id="x")
+    for tool in (["a"], {"a": 1}, 7, None):
+        error = ("error", {"tool_call_id": "x", "tool_name": tool})
+        assert found(events(unnamed, named, error)) == [("TOOL_NO_RESULT", 0)]
+
+
+def test_what_is_no_id_names_nothing():
+    one = ("tool_call_start", {"tool_name": "a", "tool_call_id": 1})
+    assert found(events(one, ("error", {"tool_call_id": True}))) == [("TOOL_NO_RESULT", 0)]
+
+
+def test_an_error_of_a_call_leaves_streams_open_whatever_ids_are_called():
+    given = events(start(), ("tool_call_start", {"tool_name": "a", "call": "x"}), ("error", {"call": "x"}), end())
+    assert found(given, config(tool_results={"call_id_key": "call"})) == []
+
+
 def test_fail_fast_is_the_first_of_all():
     given = events(call("a"), start(), chunk(5), "generate_end", result("zzz"))
     assert found(given, config(fail_fast=True)) == [("TOOL_NO_RESULT", 0)]
@@ -594,6 +611,30 @@ def test_fail_fast_is_the_first_of_all():
     assert found(answered, config(fail_fast=True)) == [("STREAM_NO_END", 1)]
     closed = [*answered, TraceEvent(6, *end())]
     assert found(closed, config(fail_fast=True)) == [("STREAM_CHUNK_INDEX_MISMATCH", 2)]
+
+
+def test_fail_fast_waits_for_what_is_owed():
+    given = events(call("a"), result("a"), "generate_end")
+    order = {"eventually": {"a": ["b"]}}
+    assert found(given, config(fail_fast=True, tool_order=order)) == [("TOOL_ORDER_VIOLATION", 0)]
+    owing = {"contract": "!a.!b.end"}
+    assert found(given, config(fail_fast=True, protocol=owing)) == [("PROTOCOL_INCOMPLETE", 0)]
+    paid = [*given, TraceEvent(3, *call("b")), TraceEvent(4, *result("b"))]
+    for contracts in ({"tool_order": order}, {"protocol": owing}):
+        assert found(paid, config(fail_fast=True, **contracts)) == [("GENERATE_NO_START", 2)]
+
+
+def test_a_run_in_which_nothing_matters_is_told_of_where_it_begins():
+    given = [
+        *events("generate_end", "note", run_id="r"),
+        TraceEvent(5, "note", {}, "s"),
+        TraceEvent(6, "note", {}, "s"),
+    ]
+    for fail_fast, places in (
+        (False, [("GENERATE_NO_START", 0), ("PROTOCOL_INCOMPLETE", 0), ("PROTOCOL_INCOMPLETE", 5)]),
+        (True, [("GENERATE_NO_START", 0)]),
+    ):
+        assert found(given, config(fail_fast=fail_fast, protocol={"contract": "!a.end"})) == places
 
 
 def test_fail_fast_stops_reading():
