@@ -121,6 +121,8 @@ def test_comments_stay_with_what_they_are_about(asker):
         ("A!{x, y.end}.B?z", "beside", "A!x", {"put": put("!w", partner="C")}, "{A!x, C!w, A!y.end}.B?z"),
         ("rec L.!a.?{b.L, c}.end", "back", "?c", {"to": "!a"}, None),
         ("!a", "remove", "!a", {}, "end"),
+        ("!a.?{b}.!c", "details", "?b", {"put": put("!x", guards="n > 1")}, "!a.?{b(n > 1)}.!c"),
+        ("rec L.!{a.?{b}.L}", "details", "?b", {"put": put("!x", guards="n > 1")}, "rec L.!{a.?{b(n > 1)}.L}"),
         ("!a.rec Again.?{b.Again, c}", "repeat", "!a", {}, None),
         ("!a.!b.rec Again.?{c.Again, d}", "repeat", "!a", {}, "rec Again2.!{a.Again2, b}.rec Again.?{c.Again, d}"),
     ],

@@ -140,7 +140,7 @@ def _with_child(parent: Protocol, index: int, new: Protocol | None) -> Protocol 
     if isinstance(parent, Sequence):
         return sequence(children)
     if isinstance(parent, Choice):
-        if len(children) > 1:
+        if len(children) > 1 or new is not None:  # one of one branch stays what it was, so that paths still lead there
             return Choice(tuple(children), parent.span)
         return children[0] if children else None
     if isinstance(parent, Interleaving):
