@@ -114,6 +114,7 @@ PARTS = {
         10,
         (
             "tests/properties/test_studio.py",
+            "tests/properties/test_studio_edits.py",
             "tests/fuzz/test_studio.py",
         ),
     ),

@@ -9,7 +9,7 @@ from tests.census import Census
 from tests.properties.guard_contracts import CONSTRUCTS
 from tests.properties.guard_reference import REMEMBERED_CALLS
 
-MOST_REVIEWS = 32
+MOST_REVIEWS = 90
 """So many questions are asked in one session at the most."""
 MOST_OPEN = 32
 """The guard's own bound of questions that are open."""

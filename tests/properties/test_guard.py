@@ -17,6 +17,7 @@ SESSIONS = {
 }  # fmt: skip
 
 
+@pytest.mark.usefixtures("only_json")
 def test_guards_decide_as_the_reference_does(soak, health):
     seen = Health()
     for flavour, sessions in SESSIONS.items():
@@ -247,7 +248,7 @@ PLANTED = {
 }
 
 
-@pytest.mark.usefixtures("failures_inside_are_no_evidence")
+@pytest.mark.usefixtures("failures_inside_are_no_evidence", "only_json")
 @pytest.mark.parametrize("plant", PLANTED, ids=lambda plant: plant.__name__)
 def test_planted_bug_in_the_guard_is_caught(plant, monkeypatch):
     plant(monkeypatch)

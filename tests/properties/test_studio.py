@@ -30,9 +30,8 @@ from accord.studio.bounds import Bounds
 from accord.studio.walking import Memory
 from accord.studio.workshop import Workshop
 from tests.census import Census
-from tests.properties import differential_time, generate_data, generate_time
+from tests.properties import differential_time
 from tests.properties.differential import random_contract, random_telling
-from tests.properties.generate_data import UNHEARD_OF
 from tests.properties.generate_globals import LABELS, random_global
 from tests.properties.met import Met, bracket
 
@@ -242,13 +241,6 @@ def walked(seed, count, flavour):
         if found:
             return seen, met, found
     return seen, met, None
-
-
-@pytest.fixture
-def only_json(monkeypatch):
-    """What is no JSON cannot be sent to the studio: neither as a value nor as a key."""
-    monkeypatch.setattr(generate_data, "UNHEARD_OF", [value for value in UNHEARD_OF if "nan" not in repr(value)])
-    monkeypatch.setattr(generate_time, "NO_KEYS", (1,))
 
 
 @pytest.mark.usefixtures("only_json")

@@ -7,7 +7,7 @@ import random
 import subprocess
 import sys
 
-from hypothesis import given, seed, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accord.canonical import encode, encode_plain
@@ -77,8 +77,7 @@ def cells(value, path=()):
 def test_payloads_are_of_every_kind(health):
     seen = Census("value in a random payload", KINDS, PLACES)
 
-    @seed(7)
-    @settings(max_examples=250, deadline=None, database=None)
+    @settings(max_examples=1_000, deadline=None, database=None, derandomize=True)
     @given(PAYLOADS)
     def look(payload):
         seen.add(cells(payload))

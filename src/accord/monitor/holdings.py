@@ -10,6 +10,7 @@ import json
 from itertools import pairwise
 from typing import TYPE_CHECKING, cast
 
+from accord.canonical import encode
 from accord.errors import UsageError
 from accord.language.values import DEEPEST
 from accord.machine.clocks import time_of
@@ -87,8 +88,10 @@ def configuration_from_json(value: object, machine: Machine, depth: int) -> Conf
 def holding_to_json(holding: Holding) -> Json:
     """Registers as an array; possibilities as an object."""
     if isinstance(holding, Possibilities):
-        pairs = sorted(holding.pairs, key=lambda pair: pair[0])
-        return {"possibilities": [[configuration_to_json(c), _registers_to_json(r)] for c, r in pairs]}
+        # In an order of their own, registers too: a set has another one in each process.
+        pairs = [(configuration, _registers_to_json(registers)) for configuration, registers in holding.pairs]
+        pairs.sort(key=lambda pair: (pair[0], encode(pair[1])))
+        return {"possibilities": [[configuration_to_json(c), registers] for c, registers in pairs]}
     return _registers_to_json(holding)
 
 

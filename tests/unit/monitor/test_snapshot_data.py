@@ -2,7 +2,10 @@
 
 import json
 import math
+import os
 import random
+import subprocess
+import sys
 
 import pytest
 from tests.damage import changed, places, sealed
@@ -328,3 +331,24 @@ def test_a_snapshot_belongs_to_its_contract(other):
 def test_a_contract_that_means_the_same_takes_the_snapshot():
     value = json.loads(json.dumps(CONTRACT.to_json()))
     assert Monitor.restore(accord.compile(value), snapshot()).status == "running"
+
+
+SEVERAL = """
+from accord import Monitor
+m = Monitor("(!a(x as r) | !a(y as s)).!c(z == r, w == s).end")
+m.send("a", {"x": "one", "y": "two"})
+m.send("a", {"x": "three", "y": "four"})
+print(m.snapshot())
+"""
+
+
+def test_a_snapshot_of_several_possibilities_is_the_same_in_every_process():
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", SEVERAL], env={**os.environ, "PYTHONHASHSEED": str(seed)}, capture_output=True,
+            text=True, check=True,
+        ).stdout
+        for seed in range(8)
+    }  # fmt: skip
+    assert len(printed) == 1
+    assert "possibilities" in printed.pop()
