@@ -44,16 +44,26 @@ class Census:
         keys = ((construct, place), (construct, "*"), ("*", place))
         return next((self.never[key] for key in keys if key in self.never), None)
 
+    def lacking(self, floor: int) -> list[Cell]:
+        """The cells that are below the floor without a reason: a campaign goes on for a while to fill them."""
+        return [
+            (construct, place)
+            for construct in self.constructs
+            for place in self.places
+            if self.counts[construct, place] < floor and self.reason(construct, place) is None
+        ]
+
     def check(self, floor: int) -> None:
         """Every cell has the floor, or is empty for a reason."""
-        wrong = []
-        for construct in self.constructs:
-            for place in self.places:
-                count, reason = self.counts[construct, place], self.reason(construct, place)
-                if reason is None and count < floor:
-                    wrong.append(f"{construct} × {place}: {count}, less than {floor}")
-                elif reason is not None and count:
-                    wrong.append(f"{construct} × {place}: {count}, although {reason}")
+        wrong = [
+            f"{construct} × {place}: {self.counts[construct, place]}, less than {floor}"
+            for construct, place in self.lacking(floor)
+        ]
+        wrong += [
+            f"{construct} × {place}: {count}, although {reason}"
+            for (construct, place), count in self.counts.items()
+            if (reason := self.reason(construct, place)) is not None
+        ]
         assert not wrong, "\n".join((*wrong, self.table()))
 
     def table(self) -> str:

@@ -9,7 +9,7 @@ from tests.census import Census
 from tests.properties.guard_contracts import CONSTRUCTS
 from tests.properties.guard_reference import REMEMBERED_CALLS
 
-MOST_REVIEWS = 90
+MOST_REVIEWS = 100
 """So many questions are asked in one session at the most."""
 MOST_OPEN = 32
 """The guard's own bound of questions that are open."""
@@ -66,6 +66,12 @@ class Health:
     def sentence(self) -> str:
         longest = ", ".join(f"{self.longest[what]} {what}" for what in LIVES)
         return f"guard: {self.sessions:,} sessions, {dict(sorted(self.answers.items()))}; up to {longest}"
+
+    @property
+    def is_full(self) -> bool:
+        """Whether everything was met, and some session has forgotten a call."""
+        forgot = self.longest["calls run"] > REMEMBERED_CALLS
+        return forgot and not self.ends.lacking(1) and not self.lives.lacking(1)
 
     def check_floors(self) -> None:
         assert all(self.answers[other] for other in OTHERS), self.sentence()

@@ -90,7 +90,7 @@ def test_a_projection_prints_parses_and_compiles_to_the_role_s_machine(health):
     rng = Random(11)
     written = longest = beside = 0
     while written < (20_000 if SOAK else 800):
-        document = random_global(rng, parts=rng.random() < 0.4)
+        document = random_global(rng, parts=rng.random() < 0.7)
         crew = followed(document)
         for role, tree in (crew or {}).items():
             written += 1

@@ -20,9 +20,12 @@ SESSIONS = {
 @pytest.mark.usefixtures("only_json")
 def test_guards_decide_as_the_reference_does(soak, health):
     seen = Health()
-    for flavour, sessions in SESSIONS.items():
-        seen, difference = campaign(1, sessions * (30 if soak else 1), flavour, seen)
-        assert difference is None, difference
+    for seed in range(1, 5):  # again, where something was never met so far
+        for flavour, sessions in SESSIONS.items():
+            seen, difference = campaign(seed, sessions * (30 if soak else 1), flavour, seen)
+            assert difference is None, difference
+        if seen.is_full:
+            break
     health(seen.sentence())
     health(seen.ends.table())
     health(seen.lives.table())

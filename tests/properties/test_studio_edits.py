@@ -133,7 +133,9 @@ def same_machine(one, two):
 def campaign(seed, texts):
     rng, ask = Random(f"edits {seed}"), Asked()
     seen = Census("change of a protocol", tuple(STEP_CHANGES), PLACES, NEVER)
-    for _ in range(texts):
+    done = 0
+    while done < texts or (done < 4 * texts and seen.lacking(1)):
+        done += 1
         text = random_text(rng)
         spots = spots_in(examine(Source(text))[0])
         for change in STEP_CHANGES:
