@@ -10,6 +10,7 @@ from random import Random
 import pytest
 
 from accord import Guard, MemoryStore, Monitor, ProtocolViolationError, SQLiteStore, ToolCall, compile
+from tests.census import Census
 from tests.racing import all_at_once, frantic_switching
 
 THREADS = 64
@@ -113,6 +114,12 @@ def test_functions_that_fail_in_the_lane_leave_nothing_behind(outcome):
 # -- cancelled at random points ----------------------------------------------------------------------------------------
 
 
+FATES = (
+    "all had begun", "some had begun", "none had begun", "one fails", "counts if it fails", "is taken back",
+    "was cancelled", "was over before",
+)  # fmt: skip
+
+
 class Round:
     """One batch that is cancelled somewhere."""
 
@@ -149,11 +156,12 @@ class Round:
 
 def test_cancelled_at_random_points_what_had_begun_counts_and_the_rest_does_not(kept, soak, health):
     rounds = 2_000 if soak else 60
-    seen = {"begun": 0, "not begun": 0, "failed": 0, "cancelled": 0}
+    never = {("1 call", "some had begun"): "one call has begun or has not"}
+    seen = Census("batch that is cancelled", ("1 call", "2 calls", "3 calls", "4 calls"), FATES, never)
     contract = compile("rec L.(!a.end | !b.!c.end | !d.end).!again.L")
     number = 0
     # Where a batch is when it is cancelled depends on the machine: it goes on until there was enough of everything.
-    while number < rounds or (min(seen.values()) <= rounds * 0.1 and number < 50 * rounds):
+    while number < rounds or (seen.lacking(1) and number < 50 * rounds):
         number += 1
         this = Round(number)
         keeps = this.dice.random() < 0.5
@@ -165,8 +173,11 @@ def test_cancelled_at_random_points_what_had_begun_counts_and_the_rest_does_not(
             (again,) = guard.reserve([ToolCall(name, {}, name)])
             counts = "has run already" in again.message
             assert counts == (name in this.begun and (keeps or name not in this.failed)), (name, vars(this), again)
-            seen["begun" if name in this.begun else "not begun"] += 1
-        seen["failed"] += len(this.failed)
-        seen["cancelled"] += this.cancelled
-    assert min(seen.values()) > rounds * 0.1, seen
-    health(f"guard: {number:,} batches cancelled at random points, {seen}")
+        begun = [len(this.begun) == len(names), bool(this.begun), not this.begun]
+        fates = [FATES[begun.index(True)], "counts if it fails" if keeps else "is taken back"]
+        fates += ["one fails"] if this.failed else []
+        fates += ["was cancelled" if this.cancelled else "was over before"]
+        size = f"{len(names)} call" + "s" * (len(names) > 1)
+        seen.add((size, fate) for fate in fates)
+    health(seen.table())
+    seen.check(1)
