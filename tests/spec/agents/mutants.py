@@ -10,10 +10,22 @@ import ast
 import copy
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import zip_longest
 from random import Random
 from typing import NamedTuple
 
 VERBS = {"send", "reply", "receive"}
+
+
+KINDS = (
+    "dropped", "twice", "sometimes", "again and again", "unless work fails", "return before", "return in front",
+    "raise before", "swapped", "another message", "another role", "reply for send", "send for reply", "not awaited",
+    "another type", "the other way round", "no else", "without a method", "one message more",
+)  # fmt: skip
+_BEGINNINGS = {
+    "to ": "another role", "reply instead": "reply for send", "send to": "send for reply", "receive ": "another type",
+    "without ": "without a method",
+}  # fmt: skip
 
 
 class Mutant(NamedTuple):
@@ -21,6 +33,15 @@ class Mutant(NamedTuple):
 
     what: str
     text: str
+
+    @property
+    def kind(self) -> str:
+        """Which of the kinds of changes it is."""
+        if " also: " in self.what:
+            return "one message more"
+        known = self.what.partition(":")[0]
+        begins = next((kind for begin, kind in _BEGINNINGS.items() if self.what.startswith(begin)), "another message")
+        return known if known in KINDS else begins
 
 
 def verb_in(node: ast.AST) -> str | None:
@@ -208,6 +229,11 @@ def mutants(
     tree = ast.parse(text.removeprefix(front))
     changes = [*_statement_mutants(tree), *_expression_mutants(tree, labels, roles), *_added(tree, labels, roles)]
     chance.shuffle(changes)
+    by_kind: dict[str, list[tuple[str, Make]]] = {}
+    for change in changes:
+        by_kind.setdefault(Mutant(change[0], "").kind, []).append(change)
+    # One of each kind, then another: most ways to go wrong would else be one message more.
+    changes = [change for turn in zip_longest(*by_kind.values()) for change in turn if change is not None]
     found: dict[str, str] = {}
     for what, make in changes:
         mutated = copy.deepcopy(tree)
