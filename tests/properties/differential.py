@@ -23,7 +23,7 @@ from accord.semantics.data import Event, happening
 from accord.semantics.places import advance
 from tests.census import Census
 from tests.properties.generate import kinds, random_action, random_protocol, size
-from tests.properties.generate_data import random_document, random_payload
+from tests.properties.generate_data import NO_JSON, random_document, random_payload
 from tests.properties.made import tables_of
 from tests.properties.met import Met
 
@@ -31,6 +31,7 @@ TRACES_PER_PROTOCOL = 4
 LONGEST_TRACE = 14
 LONG_LIVES = 0.02  # what is bounded by a short trace would never be seen
 LONG_LIFE = (30, 30, 210)
+MOST_POSSIBILITIES = 300  # beyond, the reference takes its time, and the product has a limit
 TRIES_FOR_A_FITTING_PAYLOAD = 6
 
 KIND = {Ok: "ok", Violation: "violation", Blocked: "blocked", Unrecognized: "unrecognized"}
@@ -162,8 +163,10 @@ class Telling:
         return f"{semantics.word(self.action)} {self.payload} by {self.by}"
 
 
-def lasting_telling(rng: Random, reference: semantics.Session, state, flavour: str) -> Telling:
-    """Something after which the session goes on, where a few tries find it."""
+def lasting_telling(rng: Random, reference: semantics.Session, state, flavour: str, *, last: bool) -> Telling:
+    """Something after which the session goes on, where a few tries find it; the last may be anything."""
+    if last and rng.random() < 0.6:
+        return Telling(rng.choice((random_action(rng), Action("!", "Unrecognized"))), None, None)
     for _ in range(TRIES_FOR_A_FITTING_PAYLOAD):
         telling = random_telling(rng, state, flavour)
         trial = copy(reference)
@@ -208,14 +211,15 @@ def compare(document: Document, rng: Random, health: Health, make_monitor=monito
     lasting = rng.random() < LONG_LIVES
     for left in reversed(range(rng.choice(LONG_LIFE) if lasting else rng.randint(1, LONGEST_TRACE))):
         over = state is not None and not semantics.moves(state)
-        if (over or reference._final == "violated") and rng.random() < 0.7:
+        many = state is not None and len(state) > MOST_POSSIBILITIES
+        if many or ((over or reference._final == "violated") and rng.random() < 0.7):
             break  # little to be learnt from a session that is over
-        if not lasting:
+        if lasting:
+            telling = lasting_telling(rng, reference, state, health.flavour, last=not left)
+        else:
             telling = random_telling(rng, state, health.flavour)
-        elif left or rng.random() < 0.4:
-            telling = lasting_telling(rng, reference, state, health.flavour)
-        else:  # it ends in another way than by a legal step
-            telling = Telling(rng.choice((random_action(rng), Action("!", "Unrecognized"))), None, None)
+        if telling.payload and rng.random() < 0.08:
+            telling.payload[rng.choice(list(telling.payload))] = rng.choice(NO_JSON)
         told.append(str(telling))
         mine = theirs = None
         with suppress(ValueError):

@@ -60,8 +60,8 @@ def _random_choice(rng: Random, depth: int, scope: tuple[str, ...]) -> Choice:
 def _random_loop(rng: Random, depth: int, scope: tuple[str, ...]) -> Recursion:
     loop = rng.choice(LOOPS)
     outer = [name for name in scope if name != loop]
-    if outer and rng.random() < 0.15:  # a loop that never turns: it jumps back to one around it
-        return Recursion(loop, Variable(rng.choice(outer)))
+    if rng.random() < 0.15:  # a loop that never turns
+        return Recursion(loop, Variable(rng.choice(outer)) if outer and rng.random() < 0.8 else End())
     if rng.random() < 0.25:  # a loop that is left, so that something can stand behind it
         again, leave = random_action(rng), random_action(rng)
         if (again.direction, again.label) != (leave.direction, leave.label):

@@ -43,7 +43,8 @@ from tests.properties.generate import LABELS, random_action, random_protocol
 PATHS = (("x",), ("x",), ("y",), ("o", "z"))
 LISTS = ((0, 1), ("a", True, None), (), ((0, 1), ("a",)))
 SCALARS = (0, 1, 1.0, 2, -1, 0.5, "a", "b", "1", "", True, False, None, *LISTS)
-UNHEARD_OF = ({"z": 1}, {}, [{"z": 1}], float("nan"), [float("nan")], 2**53 + 1, float(2**53), 10**400)
+UNHEARD_OF = ({"z": 1}, {}, [{"z": 1}], [[0, 1]], 2**53 + 1, float(2**53))
+NO_JSON = (float("nan"), float("nan"), [float("nan")], float("inf"), 10**400)  # or not all of JSON has it
 FAVOURITES = (1, "a")
 ORDERED = tuple(value for value in SCALARS if type(value) in {int, float, str})
 REGISTERS = ("r", "s")

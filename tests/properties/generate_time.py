@@ -11,7 +11,7 @@ from random import Random
 
 from accord.diagnostics import Source
 from accord.language.checks import check_document
-from accord.language.rules import After, Combination, Condition, Count, Happened, Rule, Within
+from accord.language.rules import After, Combination, Condition, Count, Happened, Pattern, Rule, Within
 from accord.language.tree import (
     Action,
     Choice,
@@ -27,7 +27,7 @@ from accord.language.tree import (
     sequence,
 )
 from accord.limits import DEFAULT_LIMITS
-from tests.properties.generate import LOOPS, random_action, random_protocol
+from tests.properties.generate import LABELS, LOOPS, random_action, random_protocol
 from tests.properties.generate_data import decorated, random_pattern, random_payload, random_rule
 
 DURATIONS = (500, 1_000, 1_000, 2_000, 3_000, 5_000)
@@ -84,6 +84,12 @@ def random_deadline_rule(rng: Random, name: str) -> Rule:
     return Rule(name, Within(rng.choice(DURATIONS), random_pattern(rng), _positive(rng, 2)))
 
 
+def random_answer(rng: Random) -> After:
+    """The form whose instances come and go, of messages that are easily met."""
+    question, answer = (Pattern(label) for label in rng.sample(LABELS[:3], 2))
+    return After(question, Happened(answer), each=True)
+
+
 def _positive(rng: Random, depth: int) -> Condition:
     kind = rng.random()
     if depth == 0 or kind < 0.6:
@@ -112,8 +118,8 @@ def random_contract_over_time(rng: Random, flavour: str) -> tuple[Document, int]
             rule = make(rng, f"rule {index}")
             if slices and rng.random() < 0.5:
                 rule = replace(rule, each=rng.choice(FIELDS))
-                if not time and rng.random() < 0.6:  # the form whose instances come and go
-                    rule = replace(rule, body=After(random_pattern(rng), Happened(random_pattern(rng)), each=True))
+                if not time and rng.random() < 0.6:
+                    rule = replace(rule, body=random_answer(rng))
             items.append(rule)
         document = Document(tuple(items), Source(""))
         fits = (not time or is_timed(document)) and (not slices or is_sliced(document))
@@ -148,7 +154,7 @@ def random_keyed_payload(rng: Random, direction: str, key: object) -> dict:
     place = rng.random()
     if place < 0.05:
         return payload
-    if rng.random() < 0.015:
+    if rng.random() < 0.03:
         key = rng.choice(NO_KEYS)
     if place < (0.2 if direction == "?" else 0.09):  # what is sent has no call, so there it is no key
         payload.pop("o", None)

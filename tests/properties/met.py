@@ -5,7 +5,7 @@ A construct that is made and never reached tests nothing either.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from math import isnan
 
 from accord.language.clauses import OPERATORS, Guard
@@ -31,6 +31,16 @@ def bracket(number: int, names: tuple[str, ...]) -> str:
 VALUES = ("nothing there", "null", "truth", "number", "NaN", "text", "list", "object")
 
 
+# What is behind a block is rarely reached: where it is counted what was met, the blocks are not told apart.
+BLOCKS = ("behind choice", "behind loop", "behind parts")
+BEHIND = "behind a block"
+
+
+def coarse(places: Iterable[str]) -> tuple[str, ...]:
+    """The places, with those behind a block as one."""
+    return tuple(dict.fromkeys(BEHIND if place in BLOCKS else place for place in places))
+
+
 class Stands:
     """Where the steps of the contract stand that is looked at now."""
 
@@ -38,31 +48,32 @@ class Stands:
         self.document: Document | None = None
         self.places: dict[int, list[str]] = {}
 
-    def of(self, document: Document, step: Protocol) -> list[str]:
+    def of(self, document: Document, step: Protocol) -> tuple[str, ...]:
         """The places of a step, known by its identity: two that look alike stand at different ones."""
         if document is not self.document:
             self.document, self.places = document, {}
             for declaration in document.declarations:
                 for node, place in walk(declaration.body):
                     self.places.setdefault(id(node), []).append(place)
-        return self.places[id(step)]
+        return coarse(self.places[id(step)])
 
 
 class Met:
     """What sessions without time and slices met."""
 
     def __init__(self, flavour: str) -> None:
-        self.messages = self._messages(data=flavour == "data") if flavour in {"plain", "data"} else None
-        self.values = Census("values that guards met", VALUES, OPERATORS) if flavour == "data" else None
         self.lives = Census(f"accepted events, {flavour}", ("sessions",), LIVES)
+        rules = "rules" in flavour  # with rules, what they answer is looked at; without, what the protocol does
         never = {("possibilities", "0"): "a session is somewhere"}
-        self.open = Census(f"open at once, {flavour}", ("possibilities", "words"), AMOUNTS, never)
-        self.rules = self._rules(flavour) if "rules" in flavour else None
+        self.messages = None if rules else self._messages(data=flavour == "data")
+        self.open = None if rules else Census(f"open at once, {flavour}", ("possibilities", "words"), AMOUNTS, never)
+        self.values = Census("values that guards met", VALUES, OPERATORS) if flavour == "data" else None
+        self.rules = self._rules(flavour) if rules else None
         self._stands = Stands()
 
     @staticmethod
     def _messages(*, data: bool) -> Census:
-        places = tuple(place for place in MESSAGE_PLACES if place not in LATE)
+        places = coarse(place for place in MESSAGE_PLACES if place not in LATE)
         rows = ("nothing", *CARRIED, *REFUSED) if data else ("nothing",)
         return Census(f"messages that came and what they carry, {'data' if data else 'plain'}", rows, places)
 
@@ -80,8 +91,9 @@ class Met:
     def event(self, document: Document, state: State | None, event: Event, kind: str, clause: str) -> None:
         """An event was answered, by the protocol or a rule; the state is the one before it."""
         if state is not None:
-            amounts = {"possibilities": len(state), "words": len(moves(state))}
-            self.open.add((what, bracket(amount, AMOUNTS)) for what, amount in amounts.items())
+            if self.open is not None:
+                amounts = {"possibilities": len(state), "words": len(moves(state))}
+                self.open.add((what, bracket(amount, AMOUNTS)) for what, amount in amounts.items())
             if self.values is not None:
                 self.values.add(_compared(state, event))
             if self.messages is not None and kind == "ok":
@@ -162,7 +174,7 @@ class MetOverTime:
         time, slices = "time" in flavour, "slices" in flavour
         self.lives = Census(f"accepted events, {flavour}", ("sessions",), LIVES)
         self.open = Census(f"open at once, {flavour}", ("instances",) * slices + ("deadlines",) * time, AMOUNTS)
-        places = tuple(place for place in PLACES if place != "branch head")
+        places = coarse(place for place in PLACES if place != "branch head")
         self.deadlines = Census(f"deadlines that passed, {flavour}", DEADLINES, places) if time else None
         never = block(["no key"], GIVEN[2:], "then nothing is in the call")
         self.keys = Census(f"keys of events, {flavour}", KEYS, GIVEN, never) if slices else None

@@ -60,7 +60,8 @@ def rebuilt(node, change, scope=()):
 
 
 def jumps_to_the_outermost_loop(node, scope):
-    return Variable(scope[0]) if isinstance(node, Variable) else node
+    """Unless a loop of the same name is in between: to jump there may be to turn without a message."""
+    return Variable(scope[0]) if isinstance(node, Variable) and scope.count(scope[0]) == 1 else node
 
 
 def last_branch_does_not_fall_through(node, _):
@@ -190,7 +191,7 @@ def the_first_of_two_branches_wins(monkeypatch):
 )
 def test_planted_bug_in_data_is_caught(plant, monkeypatch):
     plant(monkeypatch)
-    seen, difference = campaign(13, 20_000, flavour="data")
+    seen, difference = campaign(16, 20_000, flavour="data")
     assert difference is not None, seen.sentence()
 
 
@@ -251,7 +252,7 @@ def owes_nothing(monkeypatch):
 )
 def test_planted_bug_in_rules_is_caught(plant, monkeypatch):
     plant(monkeypatch)
-    seen, difference = campaign(17, 5_000, flavour="data rules")
+    seen, difference = campaign(18, 5_000, flavour="data rules")
     assert difference is not None, seen.sentence()
 
 
@@ -289,7 +290,7 @@ def all_guards_of_a_label_lead_to_one_place(monkeypatch):
     [
         (links_ignore_the_data_of_rules, 19, "data rules"),
         (links_ignore_that_a_rule_waits_for_what_comes_next, 19, "rules"),
-        (links_ignore_that_there_are_several_possibilities, 0, "data"),  # rare: not every seed meets it
+        (links_ignore_that_there_are_several_possibilities, 1, "data"),  # rare: not every seed meets it
         (all_guards_of_a_label_lead_to_one_place, 19, "data"),
     ],
 )

@@ -320,8 +320,9 @@ def ways(seed, count, flavour):
         seen["contracts"] += 1
         reference, mine = semantics.Session(body, "refuse", rules=document.rules), Walked(document, "refuse")
         alphabet = [semantics.places.Action(sign, label) for sign in "!?" for label in ("a", "b", "c", "Unrecognized")]
-        for _ in range(24):
-            event = rng.choice(alphabet)
+        named = [event for event in alphabet if semantics.word(event) in text]  # there is a way to these, if to any
+        for _ in range(12):
+            event = rng.choice(named if named and rng.random() < 0.7 else alphabet)
             line = json.dumps({"send" if event.direction == "!" else "receive": event.label})
             (turn,) = mine.ask("walk", **mine.session, events=[*mine.events, line])["turns"]
             if turn["verdict"] == "violation":

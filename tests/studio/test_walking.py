@@ -199,3 +199,17 @@ def test_in_conversations_such_numbers_do_not_get_in(asker):
     talk["messages"][0]["payload"] = {"x": LARGE}
     assert asker.post("talk", **talk).status == 400
     assert asker.post("messages", text=f'A -> B: M {{"x": {LARGE}}}').status == 400
+
+
+def test_what_cannot_be_told_changes_nothing_of_what_is_shown(asker):
+    """Not even which instance is shown first."""
+    text = """
+    protocol P = each id: !ask.?answer within 5s else end
+    rule "r" { each id: after ask require answer }
+    """
+    events = [json.dumps({"send": "ask", "payload": {"id": number}, "at": 1}) for number in (1, 2)]
+    before = asker.ask("walk", text=text, events=events)["now"]
+    timeless = json.dumps({"receive": "answer", "payload": {"id": 1}})
+    after = asker.ask("walk", text=text, events=[*events, timeless])
+    assert after["turns"][-1]["verdict"] == "misuse"
+    assert after["now"] == before

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from accord.machine.clocks import late
 from accord.machine.configurations import TooManyConfigurationsError, weight
+from accord.machine.rule_forms import RuleState
 from accord.machine.standing import OpenStanding, TimedStanding
 from accord.machine.tables import Symbol
 
@@ -120,9 +121,12 @@ def _is_possible(standing: Standing, wanted: Symbol) -> bool:
 
 
 def _key(place: _Place) -> object:
-    """Two places are one if they differ in nothing but the hour."""
+    """Two places are one if they differ in nothing but the hour and what is owed.
+
+    What is owed can be counted without end; the search would go on counting until it met its limit.
+    """
     standing, rules, now, begun = place
-    states = tuple([node.state for node in rules])
+    states = tuple([RuleState(node.state.called) if node.machine.form.only_owes else node.state for node in rules])
     if isinstance(standing, TimedStanding):
         configurations = tuple([_relative(configuration, now) for configuration in standing.configurations])
         return begun, configurations, tuple([state._replace(due=_remaining(state.due, now)) for state in states])

@@ -84,6 +84,8 @@ class Form(ABC):
 
     most_extra: int | None = 0
     """How far `extra` can go; `None` if there is no end to it."""
+    only_owes = False
+    """Whether what has happened says only what is owed, and never what is refused."""
 
     def __init__(self, machine: RuleMachine) -> None:
         self.machine = machine
@@ -150,6 +152,7 @@ class _AfterForm(Form):
     """`extra` is 1 once the trigger has happened."""
 
     most_extra = 1
+    only_owes = True
 
     def __init__(self, machine: RuleMachine, body: After) -> None:
         super().__init__(machine)
@@ -185,6 +188,7 @@ class _AfterEachForm(Form):
     """`extra` is how many are owed."""
 
     most_extra = None
+    only_owes = True
 
     def __init__(self, machine: RuleMachine, body: After) -> None:
         super().__init__(machine)

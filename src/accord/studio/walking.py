@@ -148,7 +148,7 @@ def walk(contract: Contract, request: Walk, bounds: Bounds, memory: Memory) -> d
         "now": situation_object(
             contract,
             situation,
-            [turn.event for turn in turns],
+            [turn.event for turn in turns if turn.verdict is not None],
             None if request.everything else bounds.shown_states,
         ),
     }
