@@ -29,7 +29,6 @@ PARTS = {
         20,
         (
             "tests/properties/test_differential.py",
-            "tests/properties/test_exhaustive.py",
             "tests/properties/test_shortcut.py",
             "tests/properties/test_ways.py",
             "tests/fuzz/test_parser.py",

@@ -7,9 +7,9 @@ import atexit
 import json
 import shutil
 import tempfile
+import threading
 import weakref
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import anyio
@@ -34,12 +34,15 @@ GOOD = {
 }
 
 
-@cache
-def event_loop() -> asyncio.Runner:
-    """The one of this process: what an application waits on belongs to one event loop."""
-    runner = asyncio.Runner()
-    atexit.register(runner.close)
-    return runner
+class EventLoop(threading.local):
+    """The event loop of a thread: what an application waits on belongs to one."""
+
+    def __init__(self) -> None:
+        self.runner = asyncio.Runner()
+        atexit.register(self.runner.close)
+
+
+EVENT_LOOP = EventLoop()
 
 
 @dataclass
@@ -95,7 +98,7 @@ class Asker:
         async def send(message):
             sent.append(message)
 
-        event_loop().run(self.app(scope, receive, send))
+        EVENT_LOOP.runner.run(self.app(scope, receive, send))
         start = sent[0]
         found = {name.decode(): value.decode() for name, value in start["headers"]}
         return Answer(start["status"], found, b"".join(message.get("body", b"") for message in sent[1:]))

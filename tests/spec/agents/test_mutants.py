@@ -20,11 +20,6 @@ from accord.language import parse
 from accord.language.global_tree import Record
 from accord.testing.schedules import FreshSchedules
 
-NEVER = {("another type", "not found"): "whatever else comes there, it is not what the code goes on with"}
-RARE = {
-    (kind, "not found"): "there is one in the whole corpus, which all mutants together hold"
-    for kind in ("another role", "not awaited")
-}
 RIGHT = [case for case in CASES if case.runs]
 
 
@@ -93,7 +88,7 @@ def is_about_a_value(error: BaseException) -> bool:
 
 def test_mutants_that_violate_are_found(loop, soak, health):
     chance = random.Random(7)
-    seen = Census("mutant of a correct agent", KINDS, ("found", "not found"), NEVER if soak else NEVER | RARE)
+    seen = Census("mutant of a correct agent", KINDS, ("found", "not found"))
     made = caught = harmless = checked = 0
     for case in RIGHT:
         if prelude(case.contract) not in case.text:
@@ -120,6 +115,6 @@ def test_mutants_that_violate_are_found(loop, soak, health):
         f"{checked} violate), {harmless} not found, and none of these violates"
     )
     health(seen.table())
-    seen.check(1)
+    assert not [kind for kind, place in seen.lacking(1) if place == "found"], seen.table()
     assert checked >= 25
     assert harmless >= 20
