@@ -27,11 +27,7 @@ DEEDS = ("sends", *TAKES, "leaves it to handlers", "crashes")
 WHERE = ("beginning", "choice", "loop", "may send or receive", "after a restart")
 CRASHES = ("0", "1", "2", "3", "4")
 PLAYERS = ("2 roles", "3 roles", "4 roles", "1 opens", "2 open", "3 open")
-NOT_COUNTED = block(["crash"], ["part head", "in a part"], "not counted: who crashes in a part mostly acts in another")
-SELDOM = {
-    **block([TAKES[3]], [WHERE[3]], "not counted: hardly any parts have crashes beside sends"),
-    **block(TAKES[2:], ["loop"], "not counted: who crashes in a loop mostly acts in it again"),
-}
+SELDOM = block([TAKES[3]], [WHERE[3]], "not counted: hardly any parts have crashes beside sends")
 TOO_MANY = 100  # constructs at places: roles can hardly ever follow larger protocols
 
 
@@ -40,9 +36,7 @@ class Deeds:
 
     def __init__(self) -> None:
         names = (*generate_globals.NAMES.values(), "crash")
-        self.protocols = Census(
-            "protocols that agents follow", names, PLACES, {**generate_globals.NEVER, **NOT_COUNTED}
-        )
+        self.protocols = Census("protocols that agents follow", names, PLACES, generate_globals.NEVER)
         waiting = [TAKES[1], TAKES[3], "leaves it to handlers"]
         never = block(waiting, ["beginning"], "one begins by sending or in a handler")
         never |= block(["leaves it to handlers", TAKES[0], TAKES[2]], [WHERE[3]], "who may send goes on")
@@ -96,17 +90,6 @@ class Plan:
     def need_not_end(self) -> bool:
         """Whether the role can be where there is no end."""
         return len(self.far) < len(self._where)
-
-    @property
-    def comes_back(self) -> bool:
-        """Whether the role is to act again behind its own crash; see the limits in `docs/agents.md`."""
-        following = self.following
-        return any(
-            following.edges(following.after(state, s))
-            for state in range(len(self._where))
-            for s in following.edges(state)
-            if s.label == CRASH and s.direction == "!"
-        )
 
     def _distances(self) -> dict[int, int]:
         """For each state how many steps its end is away, if nobody crashes."""

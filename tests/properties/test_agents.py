@@ -22,7 +22,7 @@ from accord.language.global_tree import CRASH
 from accord.language.printer import print_document
 from accord.testing import RandomSchedule
 from tests.crews import run
-from tests.properties.deeds import NOT_COUNTED, ROOMS, STEPS, Deeds, Plan, cells
+from tests.properties.deeds import ROOMS, STEPS, Deeds, Plan, cells
 from tests.properties.generate_globals import LABELS, random_global
 from tests.properties.met import bracket
 
@@ -134,10 +134,7 @@ class Follower(Agent):
 
 
 def players_of(contract):
-    """For each role a class and its plan; `None` if agents cannot follow the protocol, or it need not end.
-
-    Nor are there any where a role comes back behind its crash: partners may then wait for it.
-    """
+    """For each role a class and its plan; `None` if agents cannot follow the protocol, or it need not end."""
     players = []
     for role in compile_choreography(contract, "P").roles:
         try:
@@ -146,7 +143,7 @@ def players_of(contract):
             return None
         (following,) = agent.__accord_roles__
         plan = Plan(following)
-        if plan.need_not_end or plan.comes_back:
+        if plan.need_not_end:
             return None
         if following.receives:
             wanted = [MESSAGES[label] for label in sorted(following.receives)]
@@ -203,7 +200,7 @@ def campaign(seed: int, protocols: int, *, most_crashes: tuple[int, ...]):
             continue
         done += 1
         has = list(cells(document))
-        deeds.protocols.add(cell for cell in has if cell not in NOT_COUNTED)
+        deeds.protocols.add(has)
         noticing = any(construct == "crash" for construct, _ in has)
         for most in most_crashes * (NOTICED if noticing else 1):
             crew = Crew(rng, deeds, rng.choice(ROOMS), rng.choice(PATIENCE), rng.randint(0, most))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from accord.agents.matching import mismatches
 from accord.agents.messages import Crash, label_of
+from accord.agents.survivors import going_on
 from accord.choreography import compile_choreography, project
 from accord.choreography.compiling import compile_contract, load_contract
 from accord.errors import UsageError
@@ -113,6 +114,17 @@ class Following:
     def ahead(self) -> tuple[frozenset[Symbol], ...]:
         """For each state everything that can still happen from there."""
         return ahead(self.machine)
+
+    def goes_on(self, state: int, crashed: frozenset[str]) -> bool:
+        """Whether there is something left to do from a state on if these have crashed where it is noticed."""
+        found = self._going_on.get(crashed)
+        if found is None:
+            found = self._going_on[crashed] = going_on(self.choreography, self.role, crashed)
+        return state in found
+
+    @cached_property
+    def _going_on(self) -> dict[frozenset[str], frozenset[int]]:
+        return {}
 
     def payload_problem(self, label: str, payload: Mapping[str, Any]) -> str | None:
         """What is wrong with what a message carries, if anything is."""

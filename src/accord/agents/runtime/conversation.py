@@ -215,13 +215,19 @@ class Conversation:
 
     @property
     def vain(self) -> str | None:
-        """Who is gone, if the role waits for nothing but those that are, and nothing is left to be taken."""
+        """Who is gone, if the role waits in vain for what would come of it, and nothing is left to be taken.
+
+        It does if it waits for the crashed alone, whose last words have come before the news of them, and if nothing
+        can come any more because of their crashes.
+        """
         edges = self.following.edges(self.state)
         if not edges or self.next() is not None:
             return None
-        if self.lost is None and all(s.direction == "?" and s.partner in self.crashed for s in edges):
+        if self.lost is not None or not self.crashed:
+            return self.lost
+        if all(s.direction == "?" and s.partner in self.crashed for s in edges):
             return edges[0].partner
-        return self.lost
+        return None if self.following.goes_on(self.state, frozenset(self.crashed)) else min(self.crashed)
 
     def misses(self, crashed: str) -> bool:
         """Whether the protocol is past the place where the role would notice that a partner has crashed."""
