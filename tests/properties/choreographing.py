@@ -61,9 +61,9 @@ class Seen:
 
     def floors(self) -> Iterator[tuple[Census, int]]:
         """Each table with its floor."""
-        yield self.deeds_in_sessions, 5
-        yield self.made, 5
-        yield self.walked, 2
+        yield self.deeds_in_sessions, max(5, self.protocols // 1_000)
+        yield self.made, max(5, self.protocols // 1_000)
+        yield self.walked, max(2, self.protocols // 5_000)
 
     def check_floors(self) -> None:
         for table, floor in self.floors():

@@ -20,7 +20,14 @@ def _crashes_are_no_evidence(monkeypatch):
 
 @pytest.fixture(name="only_json")
 def _only_json(monkeypatch):
-    """Values and keys that go everywhere: guards and the studio take no NaN, and ledgers only describe huge numbers."""
-    carried = [value for value in generate_data.UNHEARD_OF if "nan" not in repr(value) and value != 10**400]
+    """Values and keys that JSON can carry: neither a guard nor the studio takes others."""
+    carried = [value for value in generate_data.UNHEARD_OF if "nan" not in repr(value)]
     monkeypatch.setattr(generate_data, "UNHEARD_OF", carried)
     monkeypatch.setattr(generate_time, "NO_KEYS", (1,))
+
+
+@pytest.fixture(name="only_what_ledgers_hold")
+def _only_what_ledgers_hold(monkeypatch, only_json):
+    """No integers beyond 64 bits: ledgers describe them, and a session is not replayed from a description."""
+    held = [value for value in generate_data.UNHEARD_OF if value != 10**400]
+    monkeypatch.setattr(generate_data, "UNHEARD_OF", held)

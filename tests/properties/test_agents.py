@@ -26,7 +26,7 @@ from tests.properties.deeds import ROOMS, STEPS, Deeds, Plan, cells
 from tests.properties.generate_globals import LABELS, random_global
 from tests.properties.met import bracket
 
-PROTOCOLS = 20_000 if os.environ.get("ACCORD_SOAK") else 200
+PROTOCOLS = 20_000 if os.environ.get("ACCORD_SOAK") else 300
 DRAWN = 5  # so many protocols, of which one is tried
 NOTICED = 6  # so often as much is run what says how a crash goes on: it takes one at the right moment
 PATIENCE = (12, 12, 12, 40)  # steps after which a role goes for its end

@@ -26,7 +26,7 @@ from accord.monitor import step as step_module
 from tests.properties.differential import campaign, monitor_for
 
 SOAK = bool(os.environ.get("ACCORD_SOAK"))
-PAIRS = 50_000 if SOAK else 4_000
+PAIRS = 50_000 if SOAK else 5_000
 CHUNKS = 40 if SOAK else 4
 CAMPAIGNS = [(flavour, seed) for flavour in ("plain", "data", "data rules") for seed in range(CHUNKS)]
 

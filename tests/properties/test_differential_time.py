@@ -12,7 +12,7 @@ from accord.language.tree import Choice, Deadline, Document, End, Interleaving, 
 from tests.properties.differential_time import Mirror, Product, campaign
 
 SOAK = bool(os.environ.get("ACCORD_SOAK"))
-PAIRS = 5_000 if SOAK else 1_700
+PAIRS = 5_000 if SOAK else 2_000
 CHUNKS = 20 if SOAK else 2
 FLAVOURS = ("time", "slices", "slices time")
 

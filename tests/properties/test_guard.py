@@ -17,7 +17,7 @@ SESSIONS = {
 }  # fmt: skip
 
 
-@pytest.mark.usefixtures("only_json")
+@pytest.mark.usefixtures("only_what_ledgers_hold")
 def test_guards_decide_as_the_reference_does(soak, health):
     seen = Health()
     for seed in range(1, 5):  # again, where something was never met so far
@@ -251,7 +251,7 @@ PLANTED = {
 }
 
 
-@pytest.mark.usefixtures("failures_inside_are_no_evidence", "only_json")
+@pytest.mark.usefixtures("failures_inside_are_no_evidence", "only_what_ledgers_hold")
 @pytest.mark.parametrize("plant", PLANTED, ids=lambda plant: plant.__name__)
 def test_planted_bug_in_the_guard_is_caught(plant, monkeypatch):
     plant(monkeypatch)

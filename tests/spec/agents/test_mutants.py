@@ -116,5 +116,6 @@ def test_mutants_that_violate_are_found(loop, soak, health):
     )
     health(seen.table())
     assert not [kind for kind, place in seen.lacking(1) if place == "found"], seen.table()
+    assert not seen.counts["another type", "not found"], "whatever else comes, the code cannot go on with it"
     assert checked >= 25
     assert harmless >= 20
