@@ -22,6 +22,7 @@ __all__ = [
     "ContractError",
     "CorruptSessionError",
     "InternalError",
+    "NotDone",
     "ProtocolViolationError",
     "StoreError",
     "UsageError",
@@ -68,6 +69,13 @@ class ViolationError(AccordError):
 
 
 ProtocolViolationError = ViolationError
+
+
+class NotDone(Exception):  # noqa: N818 - it says what is known, and a tool raises it
+    """A tool raises this to say that it has failed before it did anything: its call is taken back.
+
+    What any other failure means stands in the contract.
+    """
 
 
 class UsageError(AccordError):

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from accord.audit.coverage import applied_rules, edges_taken
 from accord.audit.model import Breach, Refused, Verdict, refused_by
-from accord.audit.steps import Steps, Word, status_at_end, unknown_call
+from accord.audit.steps import Steps, Word, status_at_end
 from accord.audit.tally import MOST_BROKEN, Group, Tally, count, note
 from accord.errors import UsageError
 from accord.machine.events import Event
 from accord.machine.extent import Extent
 from accord.monitor.quick import quick_step
-from accord.monitor.refusals import Refusal, belonging
+from accord.monitor.refusals import Refusal, belonging, unknown_call
 from accord.monitor.step import begin, step, tick
 from accord.monitor.verdicts import Violation
 from accord.sources.model import KINDS
@@ -317,7 +317,7 @@ class StepJudge(Judge):
 
 
 def _unknown(situation: Situation, event: Event) -> Refused:
-    return refused_by(Violation.of(unknown_call(situation, event), None))
+    return refused_by(Violation.of(unknown_call(situation.stage, event), None))
 
 
 def standing_of(situation: Situation, event: Event) -> Standing:

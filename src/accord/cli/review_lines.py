@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from accord.cli.terminal import Screen, Style
     from accord.integrations.guard.reading import GuardedSession, ReviewStanding
-    from accord.integrations.guard.state import Out, Review
+    from accord.calls.entries import Out
+    from accord.integrations.guard.state import Review
     from accord.machine.clocks import Time
 
 __all__ = [
@@ -165,10 +166,11 @@ def _carried(screen: Screen, review: Review) -> str:
 
 def _out_text(screen: Screen, out: Out) -> str:
     room = (screen.width or _IN_A_PIPE) // 2
-    event = out.events[-1]
-    word = clip(print_word("!", event.label), room)
-    carried = f" {json_text(dict(event.payload), room)}" if event.payload else ""
+    word = clip(print_word("!", out.events[-1].label if out.events else out.name), room)
+    carried = f" {json_text(dict(out.arguments), room)}" if out.arguments else ""
     begun = "has not returned" if out.started else "may run, and has not begun"
+    if out.lost is not None:
+        begun = f"failed, and nobody knows whether it has happened ({clip(out.lost, room)})"
     return f"{word}{carried} {begun} (call {clip(out.ticket, _LEAST * 2)})"
 
 

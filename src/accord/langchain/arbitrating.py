@@ -13,9 +13,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from accord.errors import UsageError
-from accord.integrations.guard import reviewing, words
+from accord.integrations.guard import reserving, reviewing, words
 from accord.integrations.guard.decisions import Change, Remark
-from accord.integrations.guard.worlds import worlds
 from accord.langchain.asking import APPROVE, DENY, MODIFY, Question
 from accord.langchain.law import people_steps
 from accord.monitor.verdicts import Ok, Violation
@@ -61,7 +60,7 @@ class _Batch:
         if review.gate is None:
             text = f"{quote_text(call.name)} was refused over and over. May the agent go on?"
             return Question("accord.review", text, (), (APPROVE, DENY), about, review.id, _key(review))
-        here = worlds(self.state)
+        here = self.state.worlds()
         others = [] if here is None else [step for step in people_steps(self.law.policy, here) if step != review.gate]
         text = f"May the agent call {quote_text(call.name)} with these arguments?"
         gates = (review.gate, *others)
@@ -92,7 +91,7 @@ class _Batch:
         known = {each.number for each in desk.reviews}
         fresh = [each for each in asked.reviews if each.number not in known and each.digest == review.digest]
         numbered = self.state._replace(desk=desk._replace(numbered=max(desk.numbered, asked.numbered)))
-        decided = reviewing.decide(
+        decided = reserving.decide(
             self.law.policy,
             reviewing.put_on_desk(numbered, fresh, self.at),
             review.id,

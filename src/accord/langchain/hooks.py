@@ -19,14 +19,13 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.errors import GraphBubbleUp
 
+from accord.calls.entries import Out
 from accord.errors import UsageError, ViolationError
 from accord.integrations.batch import withheld
 from accord.integrations.exchange import ToolCall
 from accord.integrations.guard import words
 from accord.integrations.guard.looking import look_at
 from accord.integrations.guard.reserving import stuck
-from accord.integrations.guard.state import Out
-from accord.integrations.guard.worlds import worlds
 from accord.langchain.arbitrating import arbitrate, heed_denials, open_questions, recall
 from accord.langchain.arguments import Toolbox
 from accord.langchain.asking import DENY
@@ -378,13 +377,11 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             return request
         state = sitting.opened.state if sitting.is_still else sitting.session.here()
         waits = state.desk.stopped is not None or stuck(state, state.desk.now) is not None
-        here = worlds(state) or [state.settled]
+        here = state.worlds() or [state.settled]
         shown = []
         for tool in request.tools:
-            label = None
-            if isinstance(tool, BaseTool) and self._law.judges(tool.name):
-                label = self._law.policy.label(tool.name)
-            if label is None or (not waits and any(self._law.may_be_called(world, label) for world in here)):
+            ours = isinstance(tool, BaseTool) and self._law.judges(tool.name)
+            if not ours or (not waits and self._law.may_be_shown(here, tool.name)):
                 shown.append(tool)
         return request if len(shown) == len(request.tools) else request.override(tools=shown)
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from accord.integrations.guard import reserving
 from accord.integrations.guard.decisions import Change, Decision
+from accord.integrations.guard.tool_events import ToolEvents
 from accord.integrations.guard.visible import may_be_called
-from accord.integrations.guard.worlds import worlds
 from accord.machine.stages import Stage
 from accord.machine.standing import OpenStanding
 from accord.monitor.events import make_event
@@ -58,6 +58,8 @@ class Law:
         self.labels = _sent_labels(policy)
         self.weighed = _weighed_labels(policy)
         """The labels of calls whose arguments matter to somebody; `None` if all do."""
+        self.looks_at_results = isinstance(policy.tools, ToolEvents) and policy.tools.looks_at_results
+        """Whether it can matter what a tool returned."""
         self._callable: dict[tuple[Stage, str], bool] = {}
 
     @property
@@ -76,7 +78,9 @@ class Law:
 
     def weighs(self, name: str) -> bool:
         """Whether it matters what a tool is called with, because the law looks at it or people are shown it."""
-        return self.judges(name) and (self.weighed is None or self.policy.label(name) in self.weighed)
+        if not self.judges(name) or self.weighed is None:
+            return self.weighed is None and self.judges(name)
+        return any(label in self.weighed for label in self.policy.tools.labels_of(name))
 
     def reserve(self, state: State, claims: Sequence[Claim], at: Time | None) -> Change[list[Decision]]:
         """Decide about the calls of a batch, in order."""
@@ -101,7 +105,7 @@ class Law:
 
     def gate(self, state: State) -> tuple[str, ...]:
         """The steps of people without which the session cannot go on; none if there is another way."""
-        here = worlds(state)
+        here = state.worlds()
         if here is None or state.log or state.desk.stopped is not None:
             return ()
         steps = people_steps(self.policy, here)
@@ -114,6 +118,12 @@ class Law:
     def _reachable(self, world: Situation) -> bool:
         """Whether a call would be legal behind the steps of people: then that very call can be shown to them."""
         return any(self.may_be_called(world, label) for label in self.labels)
+
+    def may_be_shown(self, here: Sequence[Situation], name: str) -> bool:
+        """Whether a call of a tool may be legal in one of these worlds, with some arguments."""
+        tools = self.policy.tools
+        legal = any(self.may_be_called(world, label) for label in tools.labels_of(name) for world in here)
+        return legal or tools.may_pass(name)
 
     def may_be_called(self, world: Situation, label: str) -> bool:
         """Whether a call may be legal in a world; the same for all sessions that stand there."""
@@ -215,7 +225,7 @@ def _sent_labels(policy: Policy) -> tuple[str, ...]:
 
 def _weighed_labels(policy: Policy) -> frozenset[str] | None:
     stages = policy.contract.stages(policy.protocol)
-    if policy.gates or stages.sliced is not None or stages.sliced_rules:
+    if policy.gates or stages.sliced is not None or stages.sliced_rules or policy.contract.document.events is not None:
         return None
     symbols = {symbol.label for symbol in stages.standings.machine.symbols if symbol.clauses}
     patterns = {pattern.label for rule in stages.book.machines for pattern in rule.patterns if pattern.guards}

@@ -6,9 +6,10 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
 from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.types import Command
+
+from accord.projection.payloads import of_result
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -53,11 +54,11 @@ def outcome_of(result: object, call_id: str) -> Outcome:
     """What became of a call, from what its tool has given back to the graph."""
     message = next((each for each in _messages_of(result) if each.tool_call_id == call_id), None)
     if message is None:
-        return Outcome({"error": None}, None)
-    text = message.text
+        return Outcome(of_result(None, None, None), None)
+    text = str(message.text)
     if message.status == "error":
-        return Outcome({}, str(text) or "the tool has failed")
-    return Outcome(_fields(str(text)), None)
+        return Outcome({}, text or "the tool has failed")
+    return Outcome(of_result(text, None, None), None)
 
 
 def _messages_of(result: object) -> Iterable[ToolMessage]:
@@ -70,18 +71,6 @@ def _messages_of(result: object) -> Iterable[ToolMessage]:
     elif isinstance(result, list | tuple):
         for each in result:
             yield from _messages_of(each)
-
-
-def _fields(text: str) -> dict[str, Any]:
-    """The payload of a result: the fields of a JSON object, or the text."""
-    if text.startswith("{"):
-        try:
-            fields = msgspec.json.decode(text)
-        except (msgspec.MsgspecError, RecursionError, UnicodeError):
-            fields = None
-        if isinstance(fields, dict):
-            return {"error": None, **fields}
-    return {"error": None, "text": text} if text else {"error": None}
 
 
 def strip(result: Any, keys: Collection[str]) -> Any:  # noqa: ANN401 - what a tool gives back is passed on as it is

@@ -39,7 +39,7 @@ class AccordMiddleware(GuardingMiddleware):
     `key` makes of thread and agent. With a `secret` nobody else can write a session that is accepted. A `ledger` gets
     everything that is tried and decided, before it has any effect; a store has one of its own.
 
-    `on_violation`, `labels`, `failed`, `patience`, `escalate`, `review_lasts`, `clock` and `observers` are as in
+    `on_violation`, `labels`, `patience`, `escalate`, `review_lasts`, `clock` and `observers` are as in
     `Guard`. `gates` says when people are asked: `call`, about the very call that needs them, or `session`, as soon as
     the session cannot go on without. `reviewer` is who they are, for questions and the ledger. `early_end` says what
     happens when a turn ends and the session is not complete. With `hide=False` the model sees all tools. With
@@ -59,7 +59,6 @@ class AccordMiddleware(GuardingMiddleware):
         protocol: str | None = None,
         labels: Mapping[str, str] | None = None,
         on_violation: OnViolation = "block",
-        failed: Literal["release", "keep"] = "release",
         patience: int = 5,
         escalate: Escalation = "stop",
         review_lasts: Time | None = None,
@@ -84,7 +83,7 @@ class AccordMiddleware(GuardingMiddleware):
         if gates not in {"call", "session"}:
             raise UsageError(f"`gates` is `call` or `session`, got {gates!r}")
         _check_keeping(secret, ledger, store, key, expires_after)
-        options = Options(on_violation, labels or {}, failed, patience, escalate, review_lasts)
+        options = Options(on_violation, labels or {}, patience, escalate, review_lasts)
         law = Law(make_policy(contract, protocol, options, self._unfit), lagging=gates == "session")
         told_time = law.policy.is_timed or review_lasts is not None or ledger is not None or store is not None
         if clock is None and told_time:

@@ -17,7 +17,7 @@ from accord.integrations.batch import in_words
 from accord.integrations.guard import reserving
 from accord.integrations.guard.decisions import Change, Noted, Remark
 from accord.integrations.guard.policy import Policy
-from accord.integrations.guard.worlds import worlds
+from accord.integrations.guard.tool_events import PlainTools
 from accord.integrations.payloads import why_not_json
 from accord.langchain.fsm import MonitorContext, direction_of
 from accord.langchain.law import Law
@@ -72,18 +72,17 @@ class ProtocolLaw(Law):
         policy = Policy(
             contract=self.compiled.contract,
             protocol=None,
-            label=normalise,
+            tools=PlainTools(normalise),
             unfit=lambda _name, _arguments: None,
-            results=self.answered,
             gates=(),
             patience=_FOREVER,
             escalate="stop",
-            keep_failed=False,
             review_lasts=None,
             observes=observes,
             is_timed=False,
         )
         super().__init__(policy, lagging=True)
+        self.looks_at_results = bool(self.answered)
         if any(t.guard is not None or t.action is not None for t in fsm.transitions):
             self.weighed = None
 
@@ -91,7 +90,7 @@ class ProtocolLaw(Law):
 
     def state_name(self, state: State) -> str:
         """The state in which a session is if every call that is out counts."""
-        here = worlds(state)
+        here = state.worlds()
         return self._name(state.settled if here is None else here[0])
 
     def _name(self, world: Situation) -> str:
@@ -113,7 +112,7 @@ class ProtocolLaw(Law):
 
     def gate(self, state: State) -> tuple[str, ...]:
         """The steps that people can make from here, if there are any; the agent waits for one of them."""
-        here = worlds(state)
+        here = state.worlds()
         if here is None or state.log:
             return ()
         source = self._name(here[0])
@@ -124,7 +123,7 @@ class ProtocolLaw(Law):
     def _choose(self, state: State, direction: Direction, label: str, metadata: Mapping[str, Any]) -> str | Blocked:
         """The label that the tables have for an event, or why a guard is against it."""
         chosen: set[str] = set()
-        for world in worlds(state) or [state.settled]:
+        for world in state.worlds() or [state.settled]:
             source = self._name(world)
             several = self.compiled.alternatives.get((source, direction, normalise(label)), ())
             if not several:
@@ -179,7 +178,8 @@ class ProtocolLaw(Law):
             if isinstance(label, Blocked):
                 change = reserving.reserve(self.policy, state, [replace(claim, fault=label.reason)], at)
             else:
-                policy = self.policy._replace(label=lambda _name, own=label: own)  # type: ignore[misc] # a default
+                tools = PlainTools(lambda _name, own=label: own)  # type: ignore[misc] # a default
+                policy = self.policy._replace(tools=tools)
                 change = reserving.reserve(policy, state, [claim], at)
             state = change.state
             notes += change.notes
@@ -193,7 +193,7 @@ class ProtocolLaw(Law):
     def settle(self, state: State, ticket: str, result: Mapping[str, object], at: Time | None) -> Change[Verdict]:
         """A call has returned: it counts, and its return is the transition that it is."""
         out = state.out(ticket)
-        counted = reserving.settle(self.policy._replace(results=frozenset()), state, ticket, result, at)
+        counted = reserving.settle(self.policy, state, ticket, result, at)
         if out is None or normalise(out.name) not in self.answered:
             return counted
         notes = tuple(note for note in counted.notes if not isinstance(note, Remark))
@@ -202,7 +202,7 @@ class ProtocolLaw(Law):
         if isinstance(label, Blocked):
             given = Given("?", normalise(out.name), result, None, None, at, {"call": ticket})
             return Change(counted.state, (*notes, Noted(given, label)), label)
-        payload = {**result, "call": dict(out.events[-1].payload), "call_id": ticket}
+        payload = {**result, "call": dict(out.arguments), "call_id": ticket}
         happened = reserving.happen(counted.state, make_event("?", label, payload, None, None, at), {"call": ticket})
         return Change(happened.state, (*notes, *happened.notes), happened.answer)
 

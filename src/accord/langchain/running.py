@@ -15,14 +15,14 @@ from weakref import ref
 
 from langchain_core.messages import ToolMessage
 
-from accord.errors import StoreError
+from accord.calls.entries import Out
+from accord.errors import NotDone, StoreError
 from accord.integrations.batch import in_words, withheld
 from accord.integrations.exchange import ToolCall
 from accord.integrations.guard import reserving, words
 from accord.integrations.guard.decisions import Change, Decision, Remark
 from accord.integrations.guard.reviewing import digest_of
 from accord.integrations.guard.running import INTERRUPTED
-from accord.integrations.guard.state import Out
 from accord.integrations.payloads import why_not_json
 from accord.langchain.arguments import complete, differs
 from accord.langchain.messages import add_update, outcome_of, refusal, replaced, strip, tell_changed
@@ -132,7 +132,7 @@ class Runner:
         if self._keeping.direct and not sitting.session.change(lambda state, _: reserving.start(state, asked.id)):
             self._sent.end(request.runtime, place)
             return _no(asked, words.already_out(asked.id))
-        judged = out.events[-1].payload
+        judged = out.arguments
         if judged != call["args"]:
             request = request.override(tool_call={**call, "args": dict(judged)})
             asked = replace(asked, arguments=dict(judged))
@@ -142,7 +142,7 @@ class Runner:
         """What is said if a tool would run with other arguments than were judged; `None` if it would not."""
         if request.tool is None or not self._law.weighs(out.name):
             return None
-        judged = out.events[-1].payload
+        judged = out.arguments
         full = complete(request.tool, judged)
         wrong = None if full is None else differs(full, judged)
         if wrong is None:
@@ -156,9 +156,9 @@ class Runner:
             return result
         outcome = outcome_of(result, run.out.ticket)
         if outcome.error is None:
-            if run.out.reviews and not _same(run.out, run.out.events[-1].payload):
+            if run.out.reviews and not _same(run.out, run.out.arguments):
                 by = next((event.by for event in run.out.events if event.by), None) or "a person"
-                result = tell_changed(result, run.out.events[-1].payload, by)
+                result = tell_changed(result, run.out.arguments, by)
             later = self._keeping.later
             if later is None:
                 return self._settle(run, result, outcome.result)
@@ -185,9 +185,9 @@ class Runner:
             run.sitting.session.change(lambda state, _: _suspend(state, run.out))
 
     def interrupted(self, run: Run, error: BaseException) -> None:
-        """A tool was cancelled, so nobody knows whether it has happened. It counts, where that can be kept."""
+        """A tool was cancelled: it has failed, where that can be kept."""
         if run.out is not None and self._keeping.direct:
-            run.sitting.session.keep(run.out.ticket, f"{INTERRUPTED} ({in_words(error)})")
+            run.sitting.session.fail(run.out.ticket, f"{INTERRUPTED} ({in_words(error)})")
 
     def _settle(self, run: Run, result: Any, fields: dict[str, Any]) -> Any:  # noqa: ANN401 - as above
         session, call = run.sitting.session, run.decision.call
@@ -251,17 +251,13 @@ class Runner:
 
     def _worth_keeping(self, run: Run, result: dict[str, Any]) -> dict[str, Any]:
         """A result is kept until it is folded if the contract or the ledger looks at it."""
-        label = run.out.events[-1].label if run.out is not None else ""
-        if (label not in self._law.policy.results and self._settings.ledger is None) or why_not_json(
-            result
-        ) is not None:
-            return {"error": None}
-        return result
+        return result if self._law.looks_at_results or self._settings.ledger is not None else {"error": None}
 
 
 def _same(out: Out, arguments: Mapping[str, Any]) -> bool:
+    label = out.events[-1].label if out.events else out.name
     try:
-        return out.digest == digest_of(out.events[-1].label, arguments)
+        return out.digest in {digest_of(label, arguments), digest_of(normalise(out.name), arguments)}
     except (TypeError, ValueError, AttributeError, RecursionError):
         return False
 

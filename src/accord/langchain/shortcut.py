@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from accord.calls.entries import Out
+from accord.calls.footprint import located
 from accord.integrations.guard.reserving import remember_done
 from accord.integrations.guard.reviewing import digest_of
-from accord.integrations.guard.state import Out, State
+from accord.integrations.guard.state import State
 from accord.monitor.events import make_event
 from accord.monitor.quick import quick_step
 
@@ -34,11 +36,13 @@ def reserve_one(policy: Policy, state: State, claim: Claim) -> State | None:
         return None
     if claim.fault is not None or arguments is None or not ticket or ticket in [done.ticket for done in desk.done]:
         return None
-    event = make_event("!", policy.label(claim.call.name), arguments, None)
-    if quick_step(settled, event) is None:
+    name, tools = claim.call.name, policy.tools
+    event = tools.call(name, arguments, None).event
+    if event is None or quick_step(settled, event) is None:
         return None
-    out = Out(ticket, claim.call.name, digest_of(event.label, arguments), (event,), False, policy.keep_failed)  # noqa: FBT003 - not started
-    return State(settled, (out,), desk)
+    digest = digest_of(tools.label(name), arguments)
+    out = Out(ticket, name, arguments, digest, (event,), False, tools.failure(name, event.label), ends=tools.ends(name))  # noqa: FBT003 - not started
+    return State(settled, (located(settled.stage.stages, out),), desk)
 
 
 def settle_one(policy: Policy, state: State, ticket: str, result: Mapping[str, object]) -> State | None:
@@ -51,7 +55,7 @@ def settle_one(policy: Policy, state: State, ticket: str, result: Mapping[str, o
         return None
     event = out.events[0]
     after: Situation | None = quick_step(settled, event)
-    if after is not None and event.label in policy.results:
-        payload = {**result, "call": dict(event.payload), "call_id": ticket}
-        after = quick_step(after, make_event("?", event.label, payload, None))
+    end = None if after is None else policy.tools.end(out, result, failed=False, at=None)
+    if after is not None and end is not None:
+        after = quick_step(after, end)
     return None if after is None else State(after, (), remember_done(desk, out))

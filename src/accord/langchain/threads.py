@@ -14,7 +14,7 @@ from accord.errors import UsageError
 from accord.integrations.exchange import ToolCall
 from accord.integrations.guard.decisions import Change, Remark
 from accord.integrations.guard.looking import look_at
-from accord.integrations.guard.state import Out
+from accord.calls.entries import Out
 from accord.integrations.payloads import why_not_json
 from accord.langchain.sealing import Where
 from accord.monitor.step import status
@@ -248,7 +248,7 @@ def _settling(call: str, result: Mapping[str, object] | None) -> Step[Verdict]:
     wrong = why_not_json(dict(result or {}))
     if wrong is not None:
         raise UsageError(f"what a call has returned is JSON: {wrong}")
-    fields = {"error": None, **(result or {})}
+    fields = of_result({} if result is None else dict(result), None, None)
     return lambda session: session.settle_fields(call, fields)
 
 

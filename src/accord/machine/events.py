@@ -26,6 +26,8 @@ class Event(NamedTuple):
     payload: Mapping[str, object] = NO_PAYLOAD
     by: str | None = None
     at: Time | None = None
+    to_rules: bool = False
+    """Whether it is for the rules alone: a result or a text of which the protocol does not speak."""
 
     @property
     def word(self) -> str:

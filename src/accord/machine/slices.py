@@ -139,9 +139,10 @@ class SlicedRule:
             after = machine.advance(before, direction, "", nothing, event.time) or before
         else:
             return held
-        return self._with(held, key, before, after)
+        return self.moved(held, key, before, after)
 
-    def _with(self, held: RuleSlice, key: Frozen, before: RuleNode, after: RuleNode) -> RuleSlice | Refused:
+    def moved(self, held: RuleSlice, key: Frozen, before: RuleNode, after: RuleNode) -> RuleSlice | Refused:
+        """The instances after one of them has moved."""
         if after is before:
             return held
         instances = held.instances
@@ -174,7 +175,7 @@ class SlicedRule:
                 break
             before = held.instances[first[1]]
             missed.append((*first, before.state))
-            after = self._with(held, first[1], before, self.machine.late(before))
+            after = self.moved(held, first[1], before, self.machine.late(before))
             assert isinstance(after, RuleSlice)  # noqa: S101 - there are not more instances than before
             held = after
         return held, missed
@@ -233,9 +234,10 @@ class SlicedProtocol:
             return taken
         if key not in course.instances and len(course.instances) >= self.standings.limits.instances:
             return Refused((f"{_too_many(self.standings.limits.instances)}, finished ones included",))
-        return self._with(course, key, taken)
+        return self.moved(course, key, taken)
 
-    def _with(self, course: Course, key: Frozen, taken: Taken) -> Course:
+    def moved(self, course: Course, key: Frozen, taken: Taken) -> Course:
+        """The instances after one of them has moved."""
         before = course.instances.get(key)
         finished = not taken.standing.symbols and not _due((taken.standing, ()))
         after: Instance = (taken.standing, self.standings.registers if finished else taken.holding)
@@ -256,7 +258,7 @@ class SlicedProtocol:
         """The course with these instances."""
         course = self.start
         for key, (standing, holding) in instances.items():
-            course = self._with(course, key, Taken(standing, holding))
+            course = self.moved(course, key, Taken(standing, holding))
         return course
 
     def next_due(self, course: Course) -> Time | None:
@@ -272,7 +274,7 @@ class SlicedProtocol:
             if first is None or first[0] >= at:
                 break
             key = first[1]
-            course = self._with(course, key, Taken(*wait(*course.instances[key], at)))
+            course = self.moved(course, key, Taken(*wait(*course.instances[key], at)))
         return course
 
     def symbols(self, course: Course, key: Frozen | NoKey = NO_KEY) -> frozenset[Symbol]:

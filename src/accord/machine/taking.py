@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from accord.language.clauses import Bind
 from accord.machine.clocks import late
 from accord.machine.configurations import TooManyConfigurationsError
-from accord.machine.guards import Registers, why_not
+from accord.machine.guards import UNBOUND, Registers, why_not
 from accord.machine.standing import TimedStanding, check_partners
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from accord.machine.standing import Standing, Standings
     from accord.machine.tables import Symbol
 
-__all__ = ["Holding", "Possibilities", "Refused", "Taken", "spread", "take", "wait"]
+__all__ = ["Holding", "Possibilities", "Refused", "Taken", "spread", "take", "take_any", "wait"]
 
 _AMBIGUOUS = "the guards of two branches hold together, so which one is meant cannot be told"
 
@@ -81,7 +82,7 @@ def spread(following: Standing, holding: Registers) -> Holding:
 def _take_with_data(
     standing: Standing, holding: Holding, matching: Collection[Symbol], event: Event
 ) -> Taken | Refused:
-    direction, label, partner, payload, by, _ = event
+    direction, label, partner, payload, by, *_ = event
     standings = standing.standings
     machine = standings.machine
     wanted = {n for n in machine.by_event[direction, label] if machine.symbols[n] in matching}
@@ -109,6 +110,29 @@ def _take_with_data(
     if ambiguous:
         return Refused((_AMBIGUOUS,))
     return _taken(standings, reached)
+
+
+def take_any(standing: Standing, holding: Holding, event: Event) -> list[Taken]:
+    """Where an event may lead of whose payload nothing is known: one place for each symbol that it can be.
+
+    What the symbol would bind is unbound from then on. People's steps are not among them.
+    """
+    standings = standing.standings
+    machine = standings.machine
+    wanted = [n for n in machine.by_event.get((event.direction, event.label), ()) if not machine.symbols[n].gated]
+    reached: dict[int, set[tuple[Configuration, Registers]]] = {}
+    for configuration, registers in _pairs(standing, holding) if wanted else ():
+        for number, following, _ in standing.moves(configuration, wanted, event.time):
+            after = _unbound(registers, machine.symbols[number], standings.places)
+            reached.setdefault(number, set()).update((each, after) for each in following)
+    taken = [_taken(standings, pairs) for pairs in reached.values()]
+    return [one for one in taken if isinstance(one, Taken)]
+
+
+def _unbound(registers: Registers, symbol: Symbol, places: dict[str, int]) -> Registers:
+    """The registers without what a symbol would bind."""
+    bound = {places[clause.register] for clause in symbol.clauses if isinstance(clause, Bind)}
+    return tuple([UNBOUND if place in bound else held for place, held in enumerate(registers)]) if bound else registers
 
 
 def _pairs(standing: Standing, holding: Holding) -> Iterable[tuple[Configuration, Registers]]:

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 from msgspec.structs import astuple
 
+from accord.calls.entries import End, Failure, Firm, Out, Passing
+from accord.calls.footprint import located
 from accord.errors import UsageError
-from accord.integrations.guard.state import Desk, Done, Firm, Out, Passing, Review, ReviewState, State
+from accord.integrations.guard.state import Desk, Done, Review, ReviewState, State
 from accord.machine.events import Event
 
 if TYPE_CHECKING:
-    from accord.integrations.guard.state import Logged, Step
+    from accord.calls.entries import Logged, Step
     from accord.monitor.step import Situation
 
 __all__ = ["read", "read_beside", "write"]
@@ -20,6 +22,7 @@ __all__ = ["read", "read_beside", "write"]
 
 _Time = int | float | None
 _Event = tuple[Literal["!", "?"], str, str | None, dict[str, Any], str | None, _Time]
+_ForRules = tuple[Literal["!", "?"], str, str | None, dict[str, Any], str | None, _Time, bool]
 
 
 class _Review(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -38,6 +41,7 @@ class _Review(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_field
     reason: str | None
     decided: _Time
     modified: dict[str, Any] | None
+    call: str | None = None
 
 
 class _Out(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -46,8 +50,12 @@ class _Out(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     digest: str
     events: list[_Event]
     started: bool
-    kept: bool
+    kept: bool | None = None  # what version 0.1 knew of failures
     reviews: tuple[int, ...] = ()
+    failure: Failure = "undone"
+    arguments: dict[str, Any] | None = None
+    lost: str | None = None
+    ends: tuple[tuple[str, bool], ...] = ()
 
 
 class _Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -84,7 +92,9 @@ def write(state: State) -> msgspec.Raw:
 
 def read(data: bytes, settled: Situation) -> State:
     """The state of a guard whose session stands there; `UsageError` if that is none."""
-    return State(settled, *read_beside(data))
+    log, desk = read_beside(data)
+    stages = settled.stage.stages
+    return State(settled, tuple([located(stages, logged) for logged in log]), desk)
 
 
 def read_beside(data: bytes) -> tuple[tuple[Logged, ...], Desk]:
@@ -107,8 +117,18 @@ def _plainly(review: Review) -> Any:  # noqa: ANN401 - the same values, with dic
 def _write_logged(logged: Logged) -> list[Any] | _Out:
     if isinstance(logged, Firm):
         return _write_step(logged.step)
-    events = [_write_event(event) for event in logged.events]
-    return _Out(logged.ticket, logged.name, logged.digest, events, logged.started, logged.kept, logged.reviews)
+    return _Out(
+        ticket=logged.ticket,
+        name=logged.name,
+        digest=logged.digest,
+        events=[_write_event(event) for event in logged.events],
+        started=logged.started,
+        reviews=logged.reviews,
+        failure=logged.failure,
+        arguments=None if logged.events else dict(logged.arguments),  # else they are the payload of the last event
+        lost=logged.lost,
+        ends=logged.ends,
+    )
 
 
 def _write_step(step: Step) -> list[Any]:
@@ -117,20 +137,34 @@ def _write_step(step: Step) -> list[Any]:
     return list(_write_event(step))
 
 
-def _write_event(event: Event) -> _Event:
-    return event.direction, event.label, event.partner, dict(event.payload), event.by, event.at
+def _write_event(event: Event) -> Any:  # noqa: ANN401 - one of two tuples
+    plain = event.direction, event.label, event.partner, dict(event.payload), event.by, event.at
+    return (*plain, True) if event.to_rules else plain
 
 
 def _read_logged(logged: list[Any] | _Out) -> Logged:
     if isinstance(logged, list):
         return Firm(_read_step(logged))
     events = tuple([Event(*event) for event in logged.events])
-    if not events:
+    if not events and logged.arguments is None:
         raise ValueError("a call without an event")
-    return Out(logged.ticket, logged.name, logged.digest, events, logged.started, logged.kept, logged.reviews)
+    return Out(
+        logged.ticket,
+        logged.name,
+        events[-1].payload if events else logged.arguments,  # type: ignore[arg-type] # one of them is there
+        logged.digest,
+        events,
+        logged.started,
+        "done" if logged.kept else logged.failure,
+        logged.reviews,
+        logged.lost,
+        tuple([End(*end) for end in logged.ends]),
+    )
 
 
 def _read_step(values: list[Any]) -> Step:
     if len(values) == 1 and isinstance(values[0], int | float):
         return Passing(values[0])
+    if len(values) == 7:
+        return Event(*msgspec.convert(values, _ForRules))
     return Event(*msgspec.convert(values, _Event))

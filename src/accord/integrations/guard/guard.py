@@ -14,9 +14,11 @@ from functools import partial, wraps
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
+from accord.calls.entries import Out
+from accord.calls.worlds import TOO_MANY
 from accord.errors import UsageError
 from accord.integrations.exchange import ToolCall, ToolResult
-from accord.integrations.guard import reserving, reviewing, words
+from accord.integrations.guard import reserving, words
 from accord.integrations.guard.decisions import Change, Decision, Noted, Remark
 from accord.integrations.guard.homes import MemoryHome, StoreHome
 from accord.integrations.guard.lane import take_lane
@@ -26,14 +28,11 @@ from accord.integrations.guard.options import Options, check_observers, duration
 from accord.integrations.guard.plain import is_text
 from accord.integrations.guard.running import run, run_function
 from accord.integrations.guard.session import LiveSession
-from accord.integrations.guard.state import Out
-from accord.integrations.guard.visible import may_be_called
-from accord.integrations.guard.worlds import worlds
 from accord.ledger.attempts import Given
 from accord.machine.contract import Contract, compile_contract
 from accord.monitor.events import make_event, make_time
 from accord.monitor.step import close, is_over, status
-from accord.monitor.verdicts import CLOSING, TICKING, Blocked
+from accord.monitor.verdicts import CLOSING, OK, TICKING, Blocked, Ok
 from accord.stores.record import check_name
 from accord.stores.store import Store
 
@@ -69,8 +68,8 @@ class Guard:
     ledger. A function is called with the `Decision`; whatever it returns, the call does not run.
 
     When one tool was refused `patience` times in a row, the model is told to stop asking, and the session is stopped
-    (`escalate="stop"`) or waits for a person (`"review"`). A call that fails is taken back, so that it may be tried
-    again, unless `failed="keep"`. `review_lasts` is how long a review can be decided and used, `expires_after` how
+    (`escalate="stop"`) or waits for a person (`"review"`). What a failed call means stands in the contract (`tools`).
+    `review_lasts` is how long a review can be decided and used, `expires_after` how
     long the session lives after its last step, both in seconds of `clock`. `observers` are told of everything.
 
     Example:
@@ -90,7 +89,6 @@ class Guard:
         tools: Mapping[str, Callable[..., Any]] | None = None,
         labels: Mapping[str, str] | None = None,
         on_violation: OnViolation = "block",
-        failed: Literal["release", "keep"] = "release",
         patience: int = 5,
         escalate: Escalation = "stop",
         review_lasts: Time | None = None,
@@ -101,7 +99,7 @@ class Guard:
         if not isinstance(contract, Contract):
             contract = compile_contract(contract)
         _check_place(store, key)
-        options = Options(on_violation, labels or {}, failed, patience, escalate, review_lasts)
+        options = Options(on_violation, labels or {}, patience, escalate, review_lasts)
         policy = make_policy(contract, protocol, options, self._unfit)
         lives = duration("expires_after", expires_after)
         if clock is None and (policy.is_timed or store is not None or review_lasts is not None):
@@ -113,7 +111,7 @@ class Guard:
         if store is None:
             if lives is not None:
                 raise UsageError("`expires_after` is for a session in a store; one in memory ends with its guard")
-            home = MemoryHome(contract, policy.protocol, began)
+            home = MemoryHome(policy, began)
         else:
             home = StoreHome(store, check_name(key), contract, policy.protocol, began, lives)
         self._key = key
@@ -215,11 +213,14 @@ class Guard:
         return self._session.settle(ticket, result)
 
     def fail(self, ticket: str, error: object) -> Verdict:
-        """A call has failed. It is taken back, or counts with its error if the guard keeps failed calls."""
+        """A call has failed. What that means stands in the contract: it is taken back, it has happened, or nobody knows.
+
+        Of a call of which nobody knew, this says that it has not happened. So does `accord.NotDone` as the error.
+        """
         return self._session.fail(ticket, error)
 
     def keep(self, ticket: str, error: str) -> Verdict:
-        """Nobody knows whether a call has happened: it counts, so that it cannot happen twice."""
+        """A call has happened, and nobody knows what it returned: it counts, with this error."""
         return self._session.keep(ticket, error)
 
     # -- messages, time, the end ---------------------------------------------------------------------------------------
@@ -248,12 +249,19 @@ class Guard:
 
         def end(state: State, at: Time | None) -> Change[Verdict]:
             given = Given(CLOSING, at=at)
-            out = [logged.name for logged in state.log if isinstance(logged, Out)]
-            if out:
-                verdict = Blocked(f"calls are out: {', '.join(out)}")
+            running = state.running()
+            if running:
+                verdict: Verdict = Blocked(f"calls are out: {', '.join(out.name for out in running)}")
                 return Change(state, (Noted(given, verdict),), verdict)
-            settled, answer = close(state.settled, None, at)
-            return Change(state._replace(settled=settled), (Noted(given, answer),), answer)
+            here = state.worlds()
+            verdict = TOO_MANY if here is None else OK
+            for world in here or ():  # whatever became of calls that are lost, nothing may be owed
+                closed, verdict = close(world, None, at)
+                if type(verdict) is not Ok:
+                    return Change(state._replace(settled=closed, log=()), (Noted(given, verdict),), verdict)
+            if here is None:
+                return Change(state, (Noted(given, verdict),), verdict)
+            return Change(state._replace(settled=closed, log=()), (Noted(given, verdict),), verdict)
 
         return self._session.tell(end)
 
@@ -290,7 +298,7 @@ class Guard:
 
         def decided(state: State, at: Time | None) -> Change[Review]:
             other = None if payload is None else self._arguments(state, review, payload)
-            return reviewing.decide(policy, state, review, answer, by=by, reason=reason, payload=other, at=at)
+            return reserving.decide(policy, state, review, answer, by=by, reason=reason, payload=other, at=at)
 
         return self._session.change(decided).copy()
 
@@ -328,14 +336,14 @@ class Guard:
         state, policy = self._session.here(), self._session.policy
         if self._session.waits(state):
             return []
-        here = worlds(state) or [state.settled]
+        here = state.worlds() or [state.settled]
         listed = list(self._tools) if names is None else list(names)
-        return [name for name in listed if any(may_be_called(w, policy.label(name), policy.gates) for w in here)]
+        return [name for name in listed if policy.may_be_visible(here, name)]
 
     def allowed(self) -> list[str]:
         """The words that are legal now whatever becomes of the calls that are out, sorted."""
         state = self._session.here()
-        here = worlds(state)
+        here = state.worlds()
         if here is None or self._session.waits(state) or any(is_over(world.place) for world in here):
             return []
         return sorted(set.intersection(*(set(world.allowed) for world in here)))
@@ -351,8 +359,13 @@ class Guard:
 
     @property
     def status(self) -> Status:
-        """`running`, `complete`, `violated`, `incomplete` or `unrecognised`, as if all calls that are out failed."""
-        return status(self._session.here().settled)
+        """`running`, `complete`, `violated`, `incomplete` or `unrecognised`, as if all calls that are out failed.
+
+        It is not `complete` while it owes something if a call has happened of which nobody knows.
+        """
+        state = self._session.here()
+        owes = state.lost() and not all(world.complete for world in state.worlds() or ())
+        return "running" if owes and not is_over(state.settled.place) else status(state.settled)
 
     @property
     def stopped(self) -> str | None:

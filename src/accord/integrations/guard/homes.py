@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 
+from accord.calls.entries import Out
 from accord.errors import CorruptSessionError, StoreError, UsageError
 from accord.integrations.guard import codec
 from accord.integrations.guard.decisions import Noted
 from accord.integrations.guard.lane import CLOSED, Lane
-from accord.integrations.guard.state import Desk, Out, State
+from accord.integrations.guard.state import Desk, State
 from accord.ledger.attempts import describe
 from accord.ledger.entries import BEFORE_FIRST, begin_fields, fields_of, note_fields
 from accord.ledger.linking import link
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from accord.canonical import Json
     from accord.integrations.guard.decisions import Change, Remark
+    from accord.integrations.guard.policy import Policy
     from accord.machine.clocks import Time
     from accord.machine.contract import Contract
     from accord.stores import Row, Store
@@ -69,7 +71,9 @@ class MemoryHome(Home, Forking):
 
     waits = False
 
-    def __init__(self, contract: Contract, protocol: str | None, at: Time | None) -> None:
+    def __init__(self, policy: Policy, at: Time | None) -> None:
+        contract, protocol = policy.contract, policy.protocol
+        self._tools = policy.tools
         self._lock = RLock()
         self._here = State(begin(contract, protocol, at), desk=Desk(now=at))
         self.lane = Lane()
@@ -134,8 +138,11 @@ class MemoryHome(Home, Forking):
                 name, label = lane.left_call
                 numbered = here.desk.numbered + 1
                 mine[0] = ticket = f"#{numbered}"
-                out = Out(ticket, name, "", (Event("!", label),), started=True, kept=False)
-                here = State(here.settled, (out,), here.desk._replace(numbered=numbered))
+                tools, call = self._tools, (Event("!", label),)
+                out = Out(
+                    ticket, name, {}, "", call, True, tools.failure(name, label), ends=tools.ends(name)  # noqa: FBT003 - it has started
+                )
+                here = here._replace(desk=here.desk._replace(numbered=numbered)).at(here.calls.with_entry(out))
             self._here = here; lane.left = CLOSED  # fmt: skip  # noqa: E702
 
     def _open_lane(self) -> None:

@@ -74,8 +74,13 @@ def take_lane(
         return long_way
     lane = home.lane
     label = call[1]
-    policy = session.policy
-    answers, releases = label in policy.results, not policy.keep_failed
+    if session.policy.tools.labels_of(call[0]) != (label,):
+        return long_way
+    ends = session.policy.tools.ends(call[0])
+    if ends and ends[0].to_rules:
+        return long_way
+    answers = bool(ends)
+    releases = session.policy.tools.failure(*call) == "undone"
 
     @wraps(function)
     def guarded(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - whatever the function takes
@@ -99,7 +104,7 @@ def take_lane(
                 session.fail(home.ticket_of(mine), error)
             raise
         except BaseException as error:
-            session.keep(home.ticket_of(mine), f"{INTERRUPTED} ({in_words(error)})")
+            session.fail(home.ticket_of(mine), f"{INTERRUPTED} ({in_words(error)})")
             raise
         if lane.out is mine: lane.at = end; lane.out = None; return value  # fmt: skip  # noqa: E701, E702
         return passed_on(session, home.ticket_of(mine), value)

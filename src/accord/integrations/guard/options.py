@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from accord.errors import UsageError
 from accord.integrations.guard.observing import Observer
-from accord.integrations.guard.policy import Policy, gates_of, listens_for
+from accord.integrations.guard.policy import Policy, gates_of
+from accord.integrations.guard.tool_events import tool_events
 from accord.language.labels import normalise
 from accord.monitor.events import make_time
 
@@ -28,7 +29,6 @@ class Options(NamedTuple):
 
     on_violation: OnViolation
     labels: Mapping[str, str]
-    failed: Literal["release", "keep"]
     patience: int
     escalate: Escalation
     review_lasts: Time | None
@@ -47,13 +47,11 @@ def make_policy(
     return Policy(
         contract=contract,
         protocol=stages.name,
-        label=lambda name: normalise(names.get(name, name)),
+        tools=tool_events(contract, protocol, lambda name: normalise(names.get(name, name))),
         unfit=unfit,
-        results=listens_for(contract, protocol),
         gates=gates_of(contract, protocol),
         patience=options.patience,
         escalate=options.escalate,
-        keep_failed=options.failed == "keep",
         review_lasts=duration("review_lasts", options.review_lasts),
         observes=options.on_violation == "observe",
         is_timed=stages.is_timed,
@@ -87,8 +85,6 @@ def _check(options: Options) -> None:
     given = options.on_violation
     if given not in _POLICIES and not callable(given):
         raise UsageError(f"`on_violation` is `block`, `raise`, `observe` or a function, got {given!r}")
-    if options.failed not in {"release", "keep"}:
-        raise UsageError(f"`failed` is `release` or `keep`, got {options.failed!r}")
     if type(options.patience) is not int or options.patience < 1:
         raise UsageError(f"`patience` is a number of refusals, got {options.patience!r}")
     if options.escalate not in {"stop", "review"}:

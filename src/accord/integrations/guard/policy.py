@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from accord.machine.standing import OpenStanding
+from accord.integrations.guard.visible import may_be_called
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
+    from accord.integrations.guard.tool_events import PlainTools, ToolEvents
     from accord.machine.clocks import Time
     from accord.machine.contract import Contract
+    from accord.monitor.step import Situation
 
-__all__ = ["Escalation", "Policy", "gates_of", "listens_for"]
+__all__ = ["Escalation", "Policy", "gates_of"]
 
 Escalation = Literal["stop", "review"]
 
@@ -20,42 +22,40 @@ Escalation = Literal["stop", "review"]
 class Policy(NamedTuple):
     """What does not change while a guard lives.
 
-    `results` are the labels whose results are events of the contract, `gates` those of steps that people make. `unfit`
-    says why a tool would not be called with exactly these arguments, `None` if it would.
+    `tools` says what calls and their ends are to the contract, `gates` are the labels of steps that people make.
+    `unfit` says why a tool would not be called with exactly these arguments, `None` if it would.
     """
 
     contract: Contract
     protocol: str | None
-    label: Callable[[str], str]
+    tools: ToolEvents | PlainTools
     unfit: Callable[[str, Mapping[str, object]], str | None]
-    results: frozenset[str]
     gates: tuple[str, ...]
     patience: int
     escalate: Escalation
-    keep_failed: bool
     review_lasts: Time | None
     observes: bool
     is_timed: bool
 
+    def may_be_visible(self, here: Sequence[Situation], name: str) -> bool:
+        """Whether a tool may be legal to call in one of these worlds, with some arguments."""
+        labels = self.tools.labels_of(name)
+        legal = any(may_be_called(world, label, self.gates) for label in labels for world in here)
+        return legal or self.tools.may_pass(name)
 
-def listens_for(contract: Contract, protocol: str | None) -> frozenset[str]:
-    """The labels whose results the contract speaks of: in its protocol or, where it has none, in its rules.
+    @property
+    def asks_people(self) -> bool:
+        """Whether people answer questions in this session."""
+        return bool(self.gates) or self.escalate == "review"
 
-    A protocol refuses what it does not name, so the result of a tool whose answers it leaves out is no event.
-    """
-    stages = contract.stages(protocol)
-    machine = (stages.standings if stages.sliced is None else stages.sliced.standings).machine
-    if contract.machines:
-        return frozenset(symbol.label for symbol in machine.symbols if symbol.direction == "?" and not symbol.gated)
-    watched = (event for rule in stages.book.machines for event in rule.watched)
-    assert isinstance(stages.start.standing, OpenStanding)  # noqa: S101 - rules alone
-    return frozenset(label for direction, label in watched if direction == "?")
+    def label(self, name: str) -> str:
+        """What a tool is known by, whatever it is called with."""
+        return self.tools.label(name)
 
 
 def gates_of(contract: Contract, protocol: str | None) -> tuple[str, ...]:
     """The labels of all steps that a person makes, sorted."""
     stages = contract.stages(protocol)
-    machine = (stages.standings if stages.sliced is None else stages.sliced.standings).machine
-    found = {symbol.label for symbol in machine.symbols if symbol.gated}
+    found = {symbol.label for symbol in stages.machine.symbols if symbol.gated}
     found.update(pattern.label for rule in stages.book.machines for pattern in rule.patterns if pattern.gated)
     return tuple(sorted(found))

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from accord.calls.entries import Out
 from accord.errors import CorruptSessionError, UsageError
 from accord.integrations.guard import codec
-from accord.integrations.guard.state import Out
 from accord.stores.record import NOTHING, check_name, read
 
 if TYPE_CHECKING:

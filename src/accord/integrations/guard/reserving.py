@@ -10,19 +10,32 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from accord.calls import worlds as possible
+from accord.calls.entries import Out
+from accord.calls.worlds import TOO_MANY, judge
 from accord.diagnostics.visible import clip
 from accord.errors import InternalError, UsageError
-from accord.integrations.guard import words
+from accord.integrations.guard import reviewing, words
 from accord.integrations.guard.decisions import Change, Decision, Noted, Remark
 from accord.integrations.guard.plain import NotPlainError, is_text, plainly
-from accord.integrations.guard.reviewing import digest_of, find_way, open_reviews, open_stuck, unuse, use, why_even_then
-from accord.integrations.guard.state import Done, Firm, Out, Passing
-from accord.integrations.guard.worlds import TOO_MANY, add, fold, judge, worlds
+from accord.integrations.guard.reviewing import (
+    digest_of,
+    find_way,
+    open_lost,
+    open_reviews,
+    open_stuck,
+    unuse,
+    use,
+    why_even_then,
+)
+from accord.integrations.guard.state import Done
 from accord.ledger.attempts import Given
 from accord.ledger.represent import own_copy
 from accord.machine.events import Event
 from accord.monitor.events import make_event
-from accord.monitor.verdicts import OK, TICKING, Blocked, Ok
+from accord.monitor.refusals import unknown_call
+from accord.monitor.verdicts import OK, TICKING, Blocked, Ok, Violation
+from accord.projection.payloads import of_error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,8 +51,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "REMEMBERED",
+    "decide",
     "happen",
     "happen_then",
+    "lose",
     "pass_time",
     "release",
     "remember_done",
@@ -120,38 +135,50 @@ class _Deciding:
             return Decision(call, "review", words.waiting_for_person(waiting), review=waiting)
         if claim.fault is not None or claim.arguments is None:
             return self._fault(claim)
-        event = make_event("!", self.policy.label(call.name), claim.arguments, None, None, self.at)
-        action = digest_of(event.label, event.payload) if call.id else ""  # type: ignore[arg-type] # it is JSON
+        tools, name = self.policy.tools, call.name
+        action = digest_of(tools.label(name), claim.arguments) if call.id else ""
         try:
-            return self._known(claim, action) or self._judge(claim, action, event, may_hold=may_hold)
+            known = self._known(claim, action)
+            if known is not None:
+                return known
+            projected = tools.call(name, claim.arguments, self.at)
+            if projected.event is not None:
+                return self._judge(claim, action, projected.event, may_hold=may_hold)
         except UsageError as error:  # a value the contract looks at is none it can compare
             return self.refuse(claim, Blocked(str(error)))
+        if projected.outcome != "unknown call":
+            return self._admit(claim, action, ())
+        unknown = unknown_call(self.state.settled.stage, Event("!", tools.label(name)))
+        return self.refuse(claim, Violation.of(unknown, None))
 
     def _judge(self, claim: Claim, action: str, event: Event, *, may_hold: bool) -> Decision:
         """A call that was not seen before."""
-        desk, call, here = self.state.desk, claim.call, worlds(self.state)
-        if here is None:
-            return Decision(call, "held") if may_hold else self.refuse(claim, TOO_MANY)
-        verdict, somewhere = judge(here, [event])
+        desk, call = self.state.desk, claim.call
+        verdict, somewhere = self.state.calls.judge(event)
         if type(verdict) is Ok:
             return self._admit(claim, action, (event,))
         if may_hold:
             return Decision(call, "held")
         verdict = self._told_early(event) or verdict
-        way = find_way(self.policy, desk, here, event.label, event.payload, self.at)  # type: ignore[arg-type] # as above
+        everywhere = self.state.worlds()
+        if everywhere is None or verdict is TOO_MANY:
+            return self.refuse(claim, TOO_MANY)
+        way = find_way(self.policy, desk, everywhere, call.name, event, self.at)
         if way is not None and (way.approved or not self.policy.observes):
             return self._by_approval(claim, action, way, event)
-        hopeless = why_even_then(self.policy, here, event.label, event.payload, self.at)  # type: ignore[arg-type] # as above
+        hopeless = why_even_then(self.policy, everywhere, event)
         if hopeless is not None:
             return self.refuse(claim, hopeless, words.even_then(hopeless))
         if somewhere:
-            others = [logged.name for logged in self.state.log if type(logged) is Out]
-            return self.refuse(claim, verdict, words.rests_on_others(call.name, others))
+            lost = self.state.lost()
+            said = words.rests_on_lost(call.name, lost) if lost else None
+            running = [out.name for out in self.state.running()]
+            return self.refuse(claim, verdict, said or words.rests_on_others(call.name, running))
         return self.refuse(claim, verdict)
 
     def _told_early(self, event: Event) -> Verdict | None:
         """The refusal as it is said of a call that is too late; `None` if it is not that."""
-        early = None if self.early is None or self.early.log else worlds(self.early)
+        early = None if self.early is None or self.early.log else self.early.worlds()
         verdict = OK if not early or self.state.log else judge(early, [event])[0]
         return None if type(verdict) is Ok else verdict
 
@@ -161,7 +188,7 @@ class _Deciding:
         if not call.id:
             return None
         out = self.state.out(call.id)
-        if out is not None:
+        if out is not None and out.lost is None:  # one that failed may be tried again under its id
             if out.digest != action:
                 return self._turn_down(claim, words.other_call(call.id))
             if out.started:
@@ -169,7 +196,7 @@ class _Deciding:
             if self.started:
                 self._replace(out, out._replace(started=True))
                 self.notes.append(Remark("call started", {"call": call.id}))
-            return Decision(_with(call, out.events[-1].payload), "admitted", ticket=call.id)
+            return Decision(_with(call, out.arguments), "admitted", ticket=call.id)
         for done in self.state.desk.done:
             if done.ticket == call.id:
                 same = action.startswith(done.digest)
@@ -181,19 +208,36 @@ class _Deciding:
         self.state = self.state._replace(log=log)
 
     def _admit(self, claim: Claim, action: str, events: tuple[Event, ...], reviews: tuple[int, ...] = ()) -> Decision:
-        desk, call, label = self.state.desk, claim.call, events[-1].label
+        """The call goes out, after the steps of people that it uses up; without events nobody looks at it."""
+        desk, call, tools = self.state.desk, claim.call, self.policy.tools
+        arguments = events[-1].payload if events else claim.arguments or {}
+        label = events[-1].label if events else None
         ticket = call.id
-        while not ticket or (not call.id and self.state.out(ticket) is not None):  # a model may call its own like that
+        # A model may call its own like that; and one that is lost keeps its ticket.
+        while not ticket or self.state.out(ticket) is not None:
             desk = desk._replace(numbered=desk.numbered + 1)
             ticket = f"#{desk.numbered}"
-        if any(counted == label for counted, _ in desk.refusals):
-            desk = desk._replace(refusals=tuple([pair for pair in desk.refusals if pair[0] != label]))
-        out = Out(ticket, call.name, action, events, self.started, self.policy.keep_failed, reviews)
-        self.state = self.state._replace(log=(*self.state.log, out), desk=use(desk, reviews))
+        known = tools.label(call.name)
+        if any(counted == known for counted, _ in desk.refusals):
+            desk = desk._replace(refusals=tuple([pair for pair in desk.refusals if pair[0] != known]))
+        out = Out(
+            ticket,
+            call.name,
+            arguments,  # type: ignore[arg-type] # it is JSON where that matters
+            action,
+            events,
+            self.started,
+            tools.failure(call.name, label),
+            reviews,
+            ends=tools.ends(call.name),
+        )
+        self.state = self.state._replace(desk=use(desk, reviews)).at(self.state.calls.with_entry(out))
         for event in events:
             given = Given(event.direction, event.label, event.payload, None, event.by, self.at, {"call": ticket})
             self.notes.append(Noted(given, OK))
-        return Decision(_with(call, events[-1].payload), "admitted", ticket=ticket)
+        if not events:
+            self.notes.append(Remark("call passed", {"call": ticket, "tool": call.name, "arguments": arguments}))
+        return Decision(_with(call, arguments), "admitted", ticket=ticket)
 
     def _by_approval(self, claim: Claim, action: str, way: Way, event: Event) -> Decision:
         """A call that people have allowed, denied, or must be asked about."""
@@ -249,7 +293,7 @@ class _Deciding:
         return self._count(claim, Decision(claim.call, "refused", why))
 
     def _label(self, claim: Claim) -> str:
-        return self.policy.label(self._name(claim))
+        return self.policy.tools.label(self._name(claim))
 
     def _name(self, claim: Claim) -> str:
         """The name of a call as it can be shown and kept, whatever stands in its place."""
@@ -303,7 +347,7 @@ def _json(arguments: dict[str, Json] | None) -> Mapping[str, Json]:
 def stuck(state: State, at: Time | None) -> Review | None:
     """The question to a person whether the agent may go on, if it is open."""
     for review in state.desk.reviews:
-        if review.gate is None and review.state == "open" and not review.is_over(at):
+        if review.gate is None and review.call is None and review.state == "open" and not review.is_over(at):
             return review
     return None
 
@@ -320,34 +364,36 @@ def start(state: State, ticket: str) -> Change[bool]:
 # -- what becomes of a call --------------------------------------------------------------------------------------------
 
 
-def settle(policy: Policy, state: State, ticket: str, result: Mapping[str, object], at: Time | None) -> Change[Verdict]:
-    """A call has returned, so it counts; the verdict is the contract's on its result, to which the call is added.
+def settle(
+    policy: Policy,
+    state: State,
+    ticket: str,
+    fields: Mapping[str, object],
+    at: Time | None,
+    *,
+    failed: bool = False,
+) -> Change[Verdict]:
+    """A call has ended with these fields, so it counts; the verdict is the contract's on its end.
 
-    If the result is refused the call counts all the same: it has happened.
+    If the end is refused the call counts all the same: it has happened.
     """
     out = state.out(ticket)
     if out is None:
         return Change(state, (), _NOT_OUT)
-    log: list[Firm | Out] = []
-    for logged in state.log:
-        log.extend([Firm(event) for event in out.events] if logged is out else [logged])
-    desk = remember_done(state.desk, out)
+    counted = state._replace(desk=remember_done(state.desk, out)).at(state.calls.counted(out))
     # Before time passes: a call that was made in time is not late because its tool takes long.
-    passed = pass_time(policy, fold(state._replace(log=tuple(log), desk=desk)), at)
+    passed = pass_time(policy, counted, at)
     state, notes = passed.state, list(passed.notes)
-    label = out.events[-1].label
-    if label not in policy.results:
-        notes.append(Remark("call returned", {"call": ticket, "result": result}))
+    event = policy.tools.end(out, fields, failed=failed, at=at)
+    if event is None:
+        notes.append(Remark("call returned", {"call": ticket, "result": fields}))
         return Change(state, tuple(notes), OK)
-    payload = {**result, "call": dict(out.events[-1].payload), "call_id": ticket}
-    event = make_event("?", label, payload, None, None, at)
     try:
         happened = happen(state, event, {"call": ticket})
     except UsageError as error:  # a value that cannot be compared; the call counts all the same
         refusal = Blocked(str(error))
-        happened = Change(
-            state, (Noted(Given("?", label, payload, None, None, at, {"call": ticket}), refusal),), refusal
-        )
+        given = Given("?", event.label, event.payload, None, None, at, {"call": ticket})
+        happened = Change(state, (Noted(given, refusal),), refusal)
     return Change(happened.state, (*notes, *happened.notes), happened.answer)
 
 
@@ -361,27 +407,70 @@ def remember_done(desk: Desk, out: Out) -> Desk:
 def release(
     policy: Policy, state: State, ticket: str, why: str, at: Time | None, *, begun: bool = True
 ) -> Change[Verdict]:
-    """A call has failed: it is taken back, with the approvals it had used, as if it had never been made.
+    """A call has failed; what that means stands in the contract.
 
-    One that counts even if it fails is taken back only if it was never begun, and if nothing that was let happen since
-    then rests on it.
+    It is taken back as if it had never been made, with the approvals it had used, if that is what it means, if it was
+    never begun, or if nobody knew and somebody says now that it has not happened. A call of which a failure means that
+    it has happened is taken back only if nothing that was let happen since then rests on it.
     """
     out = state.out(ticket)
     if out is None:
         return Change(state, (), _NOT_OUT)
-    log = tuple([logged for logged in state.log if logged is not out])
-    without = state._replace(log=log, desk=unuse(state.desk, out.reviews))
-    if (out.kept or policy.keep_failed) and (begun or not _stands(without)):
-        return settle(policy, state, ticket, {"error": why}, at)
-    passed = pass_time(policy, fold(without), at)
-    note = Remark("call failed", {"call": ticket, "event": out.events[-1].word, "why": why})
+    if begun and out.failure == "unknown" and out.lost is None:
+        return lose(policy, state, out, why, at)
+    without = state._replace(desk=unuse(state.desk, out.reviews))
+    if out.failure == "done":
+        if begun or not _stands(state, out):
+            return settle(policy, state, ticket, of_error(why, None, None), at, failed=True)
+    passed = pass_time(policy, without.at(state.calls.replaced(out)), at)
+    word = out.events[-1].word if out.events else out.name
+    note = Remark("call failed", {"call": ticket, "event": word, "why": why})
     return Change(passed.state, (note, *passed.notes), OK)
 
 
-def _stands(state: State) -> bool:
-    """Whether everything that was let happen is legal."""
+def lose(policy: Policy, state: State, out: Out, why: str, at: Time | None) -> Change[Verdict]:
+    """Nobody knows whether a call has happened: both may be so until somebody says which.
+
+    The approvals it had stay used up.
+    """
+    lost = state.at(state.calls.replaced(out, out._replace(started=True, lost=why)))
+    passed = pass_time(policy, lost, at)
+    word = out.events[-1].word if out.events else out.name
+    notes: list[Noted | Remark] = [Remark("call lost", {"call": out.ticket, "event": word, "why": why})]
+    if policy.asks_people:
+        asked = open_lost(policy, passed.state, out, at)
+        return Change(asked.state, (*notes, *asked.notes, *passed.notes), OK)
+    return Change(passed.state, (*notes, *passed.notes), OK)
+
+
+def decide(
+    policy: Policy,
+    state: State,
+    identity: str,
+    answer: str,
+    *,
+    by: str,
+    reason: str | None,
+    payload: Mapping[str, Json] | None,
+    at: Time | None,
+) -> Change[Review]:
+    """The decision of a person; about a lost call it says what became of that. `UsageError` if it cannot be taken."""
+    decided = reviewing.decide(policy, state, identity, answer, by=by, reason=reason, payload=payload, at=at)
+    ticket = decided.answer.call
+    if ticket is None:
+        return decided
+    said = f"{by} says so" if reason is None else f"{by}: {reason}"
+    if answer == "undone":
+        ended = release(policy, decided.state, ticket, said, at)
+    else:
+        ended = settle(policy, decided.state, ticket, of_error(said, None, None), at, failed=True)
+    return Change(ended.state, (*decided.notes, *ended.notes), decided.answer)
+
+
+def _stands(state: State, out: Out) -> bool:
+    """Whether everything that was let happen is legal without a call."""
     try:
-        worlds(state)
+        possible.worlds(state.settled, [logged for logged in state.log if logged is not out])
     except InternalError:
         return False
     return True
@@ -407,11 +496,8 @@ def withdraw(policy: Policy, reserved: Change[list[Decision]], at: Time | None) 
 def happen(state: State, event: Event, meta: dict[str, object] | None) -> Change[Verdict]:
     """An event that is no call: a message, a result. It must be legal whatever becomes of the calls that are out."""
     given = Given(event.direction, event.label, event.payload, event.partner, event.by, event.at, meta)
-    here = worlds(state)
-    verdict = TOO_MANY if here is None else judge(here, [event])[0]
-    if type(verdict) is Ok:
-        state = add(state, Firm(event))
-    return Change(state, (Noted(given, verdict),), verdict)
+    calls, verdict = state.calls.happened(event)
+    return Change(state.at(calls), (Noted(given, verdict),), verdict)
 
 
 def happen_then(policy: Policy, state: State, event: Event, meta: dict[str, object] | None = None) -> Change[Verdict]:
@@ -431,12 +517,6 @@ def pass_time(policy: Policy, state: State, at: Time | None) -> Change[Verdict]:
     state = state._replace(desk=desk)
     if not policy.is_timed:
         return Change(state, (), OK)
-    here = worlds(state)
-    verdict = TOO_MANY if here is None else judge(here, [Passing(at)])[0]
-    if verdict is TOO_MANY:
-        return Change(state, (), verdict)
-    notes = () if type(verdict) is Ok else (Noted(Given(TICKING, at=at), verdict),)
-    log = state.log
-    if log and type(log[-1]) is Firm and type(log[-1].step) is Passing:  # the log is as long as what happens in it
-        state = state._replace(log=log[:-1])
-    return Change(add(state, Firm(Passing(at))), notes, verdict)
+    calls, verdict = state.calls.later(at)
+    notes = () if type(verdict) is Ok or verdict is TOO_MANY else (Noted(Given(TICKING, at=at), verdict),)
+    return Change(state.at(calls), notes, verdict)

@@ -11,12 +11,13 @@ import hashlib
 from itertools import product
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from accord.calls.entries import Out
+from accord.calls.worlds import judge
 from accord.canonical import encode, encode_plain
 from accord.errors import UsageError
 from accord.integrations.guard import words
 from accord.integrations.guard.decisions import Change, Remark
-from accord.integrations.guard.state import Out, Review
-from accord.integrations.guard.worlds import judge, worlds
+from accord.integrations.guard.state import Review
 from accord.ledger.represent import plain_copy
 from accord.machine.events import Event
 from accord.monitor.step import is_over
@@ -39,6 +40,7 @@ __all__ = [
     "decide",
     "digest_of",
     "find_way",
+    "open_lost",
     "open_reviews",
     "open_stuck",
     "put_on_desk",
@@ -49,6 +51,8 @@ __all__ = [
 
 Answer = Literal["allow", "deny", "modify"]
 ANSWERS: tuple[Answer, ...] = ("allow", "deny", "modify")
+OUTCOMES = ("done", "undone")
+"""The answers to the question what became of a call."""
 
 _DEEPEST = 3
 """So many people may have to allow one call."""
@@ -89,18 +93,21 @@ class Way(NamedTuple):
 
 
 def find_way(
-    policy: Policy, desk: Desk, here: Sequence[Situation], label: str, payload: Mapping[str, Json], at: Time | None
+    policy: Policy, desk: Desk, here: Sequence[Situation], name: str, event: Event, at: Time | None
 ) -> Way | None:
-    """The approvals that make a call legal; `None` if none do, and nobody needs to be asked."""
+    """The approvals that make a call of a tool legal; `None` if none do, and nobody needs to be asked."""
     if not policy.gates:
         return None
     living = [review for review in desk.reviews if review.gate is not None and not review.is_over(at)]
-    asked = digest_of(label, payload)
+    payload: Mapping[str, Json] = event.payload  # type: ignore[assignment] # JSON, where people are asked
+    asked = digest_of(policy.label(name), payload)
     for review in living:
         if review.digest == asked and review.state == "allowed" and review.modified is not None:
             payload = review.modified
-    meant = digest_of(label, payload)
-    call = Event("!", label, None, payload, None, at)
+    meant = digest_of(policy.label(name), payload)
+    call = event if payload is event.payload else policy.tools.call(name, payload, at).event
+    if call is None:
+        return None
     for gates in _sequences(policy.gates):
         steps = [Event("?", gate, None, payload, _SOMEBODY, at) for gate in gates]
         if type(judge(here, [*steps, call])[0]) is Ok:
@@ -108,13 +115,10 @@ def find_way(
     return None
 
 
-def why_even_then(
-    policy: Policy, here: Sequence[Situation], label: str, payload: Mapping[str, Json], at: Time | None
-) -> Verdict | None:
+def why_even_then(policy: Policy, here: Sequence[Situation], call: Event) -> Verdict | None:
     """What is wrong with a call's payload even after every approval; `None` if it is not the payload."""
-    call = Event("!", label, None, payload, None, at)
     for gates in _sequences(policy.gates):
-        steps = [Event("?", gate, None, payload, _SOMEBODY, at) for gate in gates]
+        steps = [Event("?", gate, None, call.payload, _SOMEBODY, call.at) for gate in gates]
         if type(judge(here, steps)[0]) is Ok:
             verdict = judge(here, [*steps, call])[0]
             if isinstance(verdict, Violation) and verdict.about_data:
@@ -182,6 +186,14 @@ def open_stuck(
     return Change(opened[0], (_remark("review opened", opened[1]),), opened[1])
 
 
+def open_lost(policy: Policy, state: State, out: Out, at: Time | None) -> Change[Review | None]:
+    """Ask a person what became of a call that failed, of which nobody knows whether it has happened."""
+    opened = _open(policy, state, out.name, out.arguments, None, at, call=out.ticket)
+    if opened is None:
+        return Change(state, (), None)
+    return Change(opened[0], (_remark("review opened", opened[1]),), opened[1])
+
+
 def _open(
     policy: Policy,
     state: State,
@@ -189,13 +201,14 @@ def _open(
     payload: Mapping[str, Json],
     gate: str | None,
     at: Time | None,
+    call: str | None = None,
 ) -> tuple[State, Review] | None:
     desk, label = state.desk, policy.label(name)
     if sum(review.state == "open" and not review.is_over(at) for review in desk.reviews) >= _MOST_OPEN:
         return None
     lasts = None if gate is None else policy.review_lasts
     expires = None if lasts is None or at is None else at + lasts
-    review = Review(desk.numbered + 1, name, label, dict(payload), digest_of(label, payload), gate, at, expires)
+    review = Review(desk.numbered + 1, name, label, dict(payload), digest_of(label, payload), gate, at, expires, call=call)
     return put_on_desk(state, [review], at), review
 
 
@@ -252,14 +265,17 @@ def decide(
     review = _to_be_decided(state.desk, identity, at)
     if is_over(state.settled.place):
         raise UsageError("the session is closed, so there is nothing to decide any more")
-    if answer not in ANSWERS:
+    if review.call is not None:
+        if answer not in OUTCOMES or payload is not None:
+            raise UsageError(f"this review asks whether `{review.name}` has happened: `done` or `undone`, got {answer!r}")
+    elif answer not in ANSWERS:
         raise UsageError(f"a review is decided by `allow`, `deny` or `modify`, got {answer!r}; nothing was decided")
     if (payload is not None) != (answer == "modify"):
         raise UsageError("`modify` comes with the payload to use instead, and nothing else does; nothing was decided")
     if answer == "modify":
         _check_modified(policy, state, review, payload or {}, at)
     decided = review._replace(
-        state="denied" if answer == "deny" else "allowed",
+        state="denied" if answer == "deny" else "allowed" if review.call is None else "used",
         by=by,
         reason=reason,
         decided=at,
@@ -267,7 +283,7 @@ def decide(
     )
     desk = state.desk
     desk = desk._replace(reviews=tuple([decided if each is review else each for each in desk.reviews]))
-    if review.gate is None:
+    if review.gate is None and review.call is None:
         if answer == "deny":
             desk = desk._replace(stopped=words.stopped_by(decided))
         else:
@@ -293,8 +309,8 @@ def _check_modified(policy: Policy, state: State, review: Review, payload: Mappi
     unfit = policy.unfit(review.name, payload)
     if unfit is not None:
         raise UsageError(f"`{review.name}` cannot be called with this payload: {unfit}; nothing was decided")
-    here = worlds(state)
-    if here is None or find_way(policy, state.desk, here, review.label, payload, at) is None:
+    here, call = state.worlds(), policy.tools.call(review.name, payload, at).event
+    if here is None or call is None or find_way(policy, state.desk, here, review.name, call, at) is None:
         out = [logged.name for logged in state.log if isinstance(logged, Out)]
         until = f" as long as {', '.join(out)} has not returned" if out else ", whoever allows it"
         raise UsageError(f"the contract refuses `!{review.label}` with this payload{until}; nothing was decided")
@@ -307,6 +323,7 @@ def _remark(what: str, review: Review, answer: str | None = None) -> Remark:
         "action": review.name,
         "payload": dict(review.payload),
         "gate": review.gate,
+        "call": review.call,
         "answer": answer,
         "by": review.by,
         "reason": review.reason,

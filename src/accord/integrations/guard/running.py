@@ -1,7 +1,7 @@
 """Running tools under a guard: a batch in turn, and a single function.
 
-What runs was reserved before. A tool that raises has failed, and its call is taken back; one that was interrupted may
-have done anything, so its call counts. What was reserved and never begun is taken back.
+What runs was reserved before. A tool that raises, or is interrupted, has failed; what that means stands in the contract.
+What was reserved and never begun is taken back.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["INTERRUPTED", "NOT_BEGUN", "Batch", "admitted", "passed_on", "run", 
 
 NOT_BEGUN = "not run, because the batch was interrupted"
 CUT_OFF = "It was running when another call of its batch was refused."
-INTERRUPTED = "it was interrupted, so nobody knows whether it has happened"
+INTERRUPTED = "it was interrupted"
 
 
 class Batch:
@@ -92,10 +92,8 @@ class Batch:
         decision, said = self.out[place], in_words(error)
         verdict: Verdict = OK
         if decision.ticket is not None:
-            if isinstance(error, Exception):
-                verdict = told(self.session.fail, decision.ticket, said)
-            else:
-                verdict = told(self.session.keep, decision.ticket, f"{INTERRUPTED} ({said})")
+            why = error if isinstance(error, Exception) else f"{INTERRUPTED} ({said})"
+            verdict = told(self.session.fail, decision.ticket, why)
         if isinstance(verdict, Blocked):
             said = f"{said} (and that could not be kept: {verdict.reason})"
         refused = None if type(verdict) is Ok else verdict
@@ -103,11 +101,11 @@ class Batch:
         del self.out[place]
 
     def abandon(self) -> None:
-        """Take back what was reserved and never begun; what was begun, and nobody was told of, counts."""
+        """Take back what was reserved and never begun; what was begun, and nobody was told of, has failed."""
         for place in sorted(self.out, reverse=True):  # the last first: it may rest on those before it
             ticket = self.out[place].ticket
             if ticket is not None and place in self.begun:
-                told(self.session.keep, ticket, INTERRUPTED)
+                told(self.session.fail, ticket, INTERRUPTED)
             elif ticket is not None:
                 told(self.session.take_back, ticket, NOT_BEGUN)
         self.out.clear()
@@ -177,7 +175,7 @@ def run_function(session: LiveSession, name: str, tool: GuardedTool, arguments: 
         raise
     except BaseException as error:
         if decision.ticket is not None:
-            told(session.keep, decision.ticket, f"{INTERRUPTED} ({in_words(error)})")
+            told(session.fail, decision.ticket, f"{INTERRUPTED} ({in_words(error)})")
         raise
     return passed_on(session, decision.ticket, value)
 

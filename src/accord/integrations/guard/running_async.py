@@ -83,7 +83,7 @@ async def run_function_async(session: LiveSession, name: str, tool: GuardedTool,
         raise
     except BaseException as error:
         if ticket is not None:
-            await _steadily(session, partial(told, session.keep, ticket, f"{INTERRUPTED} ({in_words(error)})"))
+            await _steadily(session, partial(told, session.fail, ticket, f"{INTERRUPTED} ({in_words(error)})"))
         raise
     return await _steadily(session, partial(passed_on, session, ticket, value))
 

@@ -10,15 +10,15 @@ from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
-from accord.errors import StoreError, UsageError, ViolationError
+from accord.errors import NotDone, StoreError, UsageError, ViolationError
 from accord.integrations.batch import in_words
 from accord.integrations.exchange import ToolCall
 from accord.integrations.guard import reserving, words
 from accord.integrations.guard.decisions import Change, Decision
-from accord.integrations.guard.plain import answer_of
 from accord.ledger.attempts import why
 from accord.monitor.events import make_time
 from accord.monitor.verdicts import Blocked
+from accord.projection.payloads import of_error, of_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -169,26 +169,31 @@ class LiveSession:
 
     def settle(self, ticket: str, result: object = None) -> Verdict:
         """A call has returned. `Ok` if the result may be passed on; it counts whatever the answer."""
-        payload = answer_of(result)
-        return self._end(ticket, lambda state, at: reserving.settle(self.policy, state, ticket, payload, at))
+        fields = of_result(result, None, None)
+        return self._end(ticket, lambda state, at: reserving.settle(self.policy, state, ticket, fields, at))
 
     def fail(self, ticket: str, error: object) -> Verdict:
-        """A call has failed. It is taken back, or counts with its error if the guard keeps failed calls."""
-        said = error if isinstance(error, str) else in_words(error)
-        return self._end(ticket, lambda state, at: reserving.release(self.policy, state, ticket, said, at), said)
-
-    def keep(self, ticket: str, error: str) -> Verdict:
-        """Nobody knows whether a call has happened: it counts, so that it cannot happen twice."""
-        payload = {"error": error}
-        return self._end(ticket, lambda state, at: reserving.settle(self.policy, state, ticket, payload, at), error)
-
-    def take_back(self, ticket: str, why_not: str) -> Verdict:
-        """A call was never begun, so it does not count, whatever becomes of those that fail."""
+        """A call has failed; what that means stands in the contract."""
+        said = error if isinstance(error, str) else str(error) if isinstance(error, NotDone) else in_words(error)
+        begun = not isinstance(error, NotDone)
 
         def release(state: State, at: Time | None) -> Change[Verdict]:
-            return reserving.release(self.policy, state, ticket, why_not, at, begun=False)
+            return reserving.release(self.policy, state, ticket, said, at, begun=begun)
 
-        return self._end(ticket, release, why_not)
+        return self._end(ticket, release, said)
+
+    def keep(self, ticket: str, error: str) -> Verdict:
+        """A call has happened, and nobody knows what it returned."""
+        fields = of_error(error, None, None)
+
+        def keep(state: State, at: Time | None) -> Change[Verdict]:
+            return reserving.settle(self.policy, state, ticket, fields, at, failed=True)
+
+        return self._end(ticket, keep, error)
+
+    def take_back(self, ticket: str, why_not: str) -> Verdict:
+        """A call was never begun, so it does not count, whatever its failure would mean."""
+        return self.fail(ticket, NotDone(why_not))
 
     def around(self, decision: Decision) -> AbstractContextManager[None]:
         """What goes on around a tool that runs, for those who watch."""
@@ -214,4 +219,4 @@ class LiveSession:
             out = self.state().out(ticket)
         except Exception:  # noqa: BLE001 - the step itself will say so, and must be tried
             out = None
-        return ToolCall("", {}, ticket) if out is None else ToolCall(out.name, out.copy().events[-1].payload, ticket)
+        return ToolCall("", {}, ticket) if out is None else ToolCall(out.name, out.copy().arguments, ticket)

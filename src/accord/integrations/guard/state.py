@@ -11,59 +11,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from accord.calls.entries import Out
+from accord.calls.state import Calls
 from accord.integrations.guard.plain import plainly
-from accord.ledger.represent import own_copy
-from accord.machine.events import Event
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from accord.calls.entries import Logged
     from accord.canonical import Json
     from accord.machine.clocks import Time
     from accord.monitor.step import Situation
 
-__all__ = ["EMPTY_DESK", "Desk", "Done", "Firm", "Logged", "Out", "Passing", "Review", "ReviewState", "State", "Step"]
+__all__ = ["EMPTY_DESK", "Desk", "Done", "Review", "ReviewState", "State"]
 
 ReviewState = Literal["open", "allowed", "denied", "used"]
-
-
-class Passing(NamedTuple):
-    """Time passes until then."""
-
-    at: Time
-
-
-Step = Event | Passing
-
-
-class Firm(NamedTuple):
-    """Something that has happened for certain."""
-
-    step: Step
-
-
-class Out(NamedTuple):
-    """A call that may run and has not returned.
-
-    `events` are the approvals it uses up and the call itself. `started` says that somebody has begun to run it, so
-    nobody else may; `kept` that it counts even if it fails. `reviews` are the numbers of the reviews it uses up.
-    """
-
-    ticket: str
-    name: str
-    digest: str
-    events: tuple[Event, ...]
-    started: bool
-    kept: bool
-    reviews: tuple[int, ...] = ()
-
-    def copy(self) -> Out:
-        """The same with payloads of its own."""
-        copies = [event._replace(payload=own_copy(event.payload)) for event in self.events]  # type: ignore[arg-type] # a mapping
-        return self._replace(events=tuple(copies))
-
-
-Logged = Firm | Out
 
 
 class Done(NamedTuple):
@@ -77,7 +39,8 @@ class Review(NamedTuple):
     """A question to a person: may this action happen, with exactly this payload?
 
     `name` is the tool, `label` what the contract calls it. `gate` is the label of the step a person makes by allowing
-    it; a review without a gate asks whether an agent that tries the same refused call over and over may go on.
+    it. A review without a gate asks what became of a lost call (`call` is its ticket), or whether an agent that tries the
+    same refused call over and over may go on.
     `modified` is the payload that a person has put in its place. Its id names its number and, by the digest, action and
     payload, so that it cannot be taken for another one.
     """
@@ -95,6 +58,7 @@ class Review(NamedTuple):
     reason: str | None = None
     decided: Time | None = None
     modified: Mapping[str, Json] | None = None
+    call: str | None = None
 
     @property
     def id(self) -> str:
@@ -137,9 +101,27 @@ class State(NamedTuple):
     log: tuple[Logged, ...] = ()
     desk: Desk = EMPTY_DESK
 
+    @property
+    def calls(self) -> Calls:
+        """The session, without what the guard keeps beside it."""
+        return Calls(self.settled, self.log)
+
+    def at(self, calls: Calls) -> State:
+        """The state with the session as it is then."""
+        return State(calls.settled, calls.log, self.desk)
+
     def out(self, ticket: str) -> Out | None:
         """The call with that ticket, if it is out."""
-        for logged in self.log:
-            if type(logged) is Out and logged.ticket == ticket:
-                return logged
-        return None
+        return self.calls.out(ticket)
+
+    def running(self) -> list[Out]:
+        """The calls that may run, or are running, in the order in which they went out."""
+        return [logged for logged in self.log if type(logged) is Out and logged.lost is None]
+
+    def lost(self) -> list[Out]:
+        """The calls of which nobody knows whether they have happened."""
+        return [logged for logged in self.log if type(logged) is Out and logged.lost is not None]
+
+    def worlds(self) -> list[Situation] | None:
+        """Where the session may be; `None` if that is too much to look at."""
+        return self.calls.worlds()

@@ -36,7 +36,7 @@ def guard_object(session: GuardedSession, at: Time) -> dict[str, object]:
     return {
         "stopped": session.stopped,
         "out": [
-            {"call": out.ticket, "tool": out.name, "payload": dict(out.events[-1].payload), "started": out.started}
+            {"call": out.ticket, "tool": out.name, "payload": dict(out.arguments), "started": out.started}
             for out in session.out
         ],
         "reviews": [review_object(session, review, at) for review in session.open_reviews(at)],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accord.integrations.guard.state import Out
+from accord.calls.entries import Out
 from accord.monitor.wording import list_words, quote_text
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ __all__ = [
     "other_call",
     "over_and_over",
     "refused",
+    "rests_on_lost",
     "rests_on_others",
     "situation",
     "stopped",
@@ -69,6 +70,15 @@ def rests_on_others(name: str, others: list[str]) -> str:
     """It would be legal if others had returned."""
     which = ", ".join(quote_text(other) for other in others)
     return f"{quote_text(name)} rests on {which}, which has not returned yet. Ask for it again when it has."
+
+
+def rests_on_lost(name: str, lost: list[Out]) -> str:
+    """Whether it is legal depends on calls of which nobody knows whether they have happened."""
+    which = ", ".join(f"{quote_text(out.name)} (call {quote_text(out.ticket)}: {quote_text(out.lost or '')})" for out in lost)
+    return (
+        f"{quote_text(name)} is not allowed while nobody knows whether an earlier call has happened: {which}. "
+        "Ask the person in charge to settle that, or do something else."
+    )
 
 
 def over_and_over(name: str, times: int, message: str) -> str:

@@ -1,0 +1,99 @@
+"""Which parts of a session an event can change: its protocol, single rules, single instances of what is sliced.
+
+Whether an event is legal is decided by each part for itself, and each part looks only at the events that are its
+business. So calls that have no part in common do not concern each other: what becomes of one changes nothing for
+another, and they need not be followed together.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from accord.calls.entries import Out, Passing
+from accord.machine.events import Event
+from accord.machine.slices import NoKey, key_of
+from accord.machine.standing import OpenStanding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from accord.calls.entries import End, Logged
+    from accord.machine.stages import Stages
+
+__all__ = ["Footprint", "end_of", "footprint", "located", "related"]
+
+Footprint: TypeAlias = "frozenset[tuple[object, ...]]"
+
+_PROTOCOL = ("protocol",)
+
+
+def end_of(arguments: Mapping[str, object], end: End) -> Event:
+    """An end of a call of which nothing is known but which call it ends."""
+    return Event("?", end.label, None, {"call": arguments}, to_rules=end.to_rules)
+
+
+def footprint(stages: Stages, events: Iterable[Event]) -> Footprint | None:
+    """What these events can change; `None` if that may be anything."""
+    found: set[tuple[object, ...]] = set()
+    for event in events:
+        parts = _touched(stages, event)
+        if parts is None:
+            return None
+        found |= parts
+    return frozenset(found)
+
+
+def located(stages: Stages, logged: Logged) -> Logged:
+    """The entry with what it can change."""
+    if isinstance(logged, Out):
+        ends = [end_of(logged.arguments, end) for end in logged.ends]
+        return logged._replace(touches=footprint(stages, (*logged.events, *ends)))
+    if isinstance(logged.step, Passing):
+        return logged
+    return logged._replace(touches=footprint(stages, (logged.step,)))
+
+
+def _touched(stages: Stages, event: Event) -> set[tuple[object, ...]] | None:
+    direction, label = event.direction, event.label
+    book = stages.book
+    found: set[tuple[object, ...]] = set()
+    if not event.to_rules:
+        if stages.sliced is not None:
+            key = key_of(stages.sliced.path, direction, event.payload)
+            if not isinstance(key, NoKey):
+                found.add(("instance", key))
+        elif not isinstance(stages.start.standing, OpenStanding):
+            found.add(_PROTOCOL)
+    found.update(("rule", number) for number in book.watchers.get((direction, label), ()))
+    if book.adjacent:  # such a rule is told of everything that happens
+        found.update(("rule", number) for number, rule in enumerate(book.machines) if rule.has_adjacency)
+    for place, sliced in enumerate(stages.sliced_rules):
+        machine = sliced.machine
+        if direction == "?" and label in machine.bits and "call" not in event.payload:
+            return None  # whether the label has been called is known for all instances together
+        if label in machine.by_label or machine.has_adjacency:
+            key = key_of(sliced.path, direction, event.payload)
+            if not isinstance(key, NoKey):
+                found.add(("slice", place, key))
+    return found
+
+
+def related(log: tuple[Logged, ...], about: Footprint) -> list[Logged]:
+    """What has to do with these parts: with them, or with parts of something that has. Time has to do with all."""
+    wanted = set(about)
+    chosen = [False] * len(log)
+    growing = True
+    while growing:
+        growing = False
+        for place, logged in enumerate(log):
+            if chosen[place]:
+                continue
+            touches = logged.touches
+            if touches is None or not touches.isdisjoint(wanted):
+                chosen[place] = True
+                if touches is not None and not touches <= wanted:
+                    wanted |= touches
+                    growing = True
+    return [logged for place, logged in enumerate(log) if chosen[place]]
+
+

@@ -1,0 +1,76 @@
+"""A session while calls are out, as one immutable value: where it is for certain, and what has happened since."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from accord.calls.entries import Firm, Out, Passing
+from accord.calls.footprint import located
+from accord.calls.worlds import TOO_MANY, fold, judge, worlds, worlds_about
+from accord.monitor.verdicts import OK, Ok
+
+if TYPE_CHECKING:
+    from accord.calls.entries import Logged
+    from accord.machine.clocks import Time
+    from accord.machine.events import Event
+    from accord.monitor import Verdict
+    from accord.monitor.step import Situation
+
+__all__ = ["Calls"]
+
+
+class Calls(NamedTuple):
+    """`settled` is where the session is if every call that is out fails, `log` what has happened since the first."""
+
+    settled: Situation
+    log: tuple[Logged, ...] = ()
+
+    def out(self, ticket: str) -> Out | None:
+        """The call with that ticket, if it is out."""
+        for logged in self.log:
+            if type(logged) is Out and logged.ticket == ticket:
+                return logged
+        return None
+
+    def worlds(self, *, ends: bool = True) -> list[Situation] | None:
+        """Where the session may be; `None` if that is too much to look at."""
+        return worlds(self.settled, self.log, ends=ends)
+
+    def judge(self, event: Event) -> tuple[Verdict, bool]:
+        """Whether an event is legal whatever becomes of the calls that are out; and whether it may be, if it is not."""
+        here = worlds_about(self.settled, self.log, event)
+        return (TOO_MANY, True) if here is None else judge(here, [event])
+
+    def with_entry(self, logged: Logged) -> Calls:
+        """The session after something more has happened."""
+        if self.log or type(logged) is not Firm:
+            logged = located(self.settled.stage.stages, logged)
+        return Calls(*fold(self.settled, (*self.log, logged)))
+
+    def replaced(self, old: Out, *new: Logged) -> Calls:
+        """The session with other entries in the place of a call."""
+        log: list[Logged] = []
+        for logged in self.log:
+            log.extend(new if logged is old else (logged,))
+        return Calls(*fold(self.settled, tuple(log)))
+
+    def counted(self, out: Out) -> Calls:
+        """The session in which a call has happened for certain."""
+        stages = self.settled.stage.stages
+        return self.replaced(out, *[located(stages, Firm(event)) for event in out.events])
+
+    def happened(self, event: Event) -> tuple[Calls, Verdict]:
+        """The session after an event that is no call, and the verdict on it; if it is refused, nothing has changed."""
+        verdict, _ = self.judge(event)
+        return (self.with_entry(Firm(event)) if type(verdict) is Ok else self), verdict
+
+    def later(self, at: Time) -> tuple[Calls, Verdict]:
+        """The session after time has passed; the verdict says whether something was due and did not happen."""
+        here = self.worlds(ends=False)
+        if here is None:
+            return self, TOO_MANY
+        verdict = judge(here, [Passing(at)])[0]
+        log = self.log
+        if log and type(log[-1]) is Firm and type(log[-1].step) is Passing:  # the log is as long as what happens in it
+            log = log[:-1]
+        return Calls(self.settled, log).with_entry(Firm(Passing(at))), (OK if type(verdict) is Ok else verdict)
