@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from accord.audit.model import Refused, Status, refused_by
 from accord.errors import AccordError
 from accord.machine.stages import Stage
-from accord.monitor.refusals import Refusal
+from accord.monitor.refusals import unknown_call
 from accord.monitor.step import Aside, begin, close, step
 from accord.monitor.verdicts import Violation
 
@@ -71,7 +71,7 @@ class Steps:
     def column(self, word: Word) -> int:
         """The column of a word, which is made if it is new."""
         event = word.event
-        key = event.direction, event.label, event.partner, event.by, word.tool, word.known
+        key = event.direction, event.label, event.partner, event.by, event.to_rules, word.tool, word.known
         known = self._column_of.get(key)
         if known is not None:
             return known
@@ -104,7 +104,7 @@ class Steps:
             if known:
                 _, verdict = step(before, event, "refuse")
             else:
-                verdict = Violation.of(unknown_call(before, event), None)
+                verdict = Violation.of(unknown_call(before.stage, event), None)
             assert isinstance(verdict, Violation)  # noqa: S101 - asked for a refused place
             found = self._refusals[row, column] = refused_by(verdict)
         return found
@@ -134,11 +134,6 @@ class Steps:
         place = situation.place
         stage = place if isinstance(place, Stage) else place.stage
         return stage.standing.configurations, tuple([node.state for node in stage.rules]), isinstance(place, Aside)
-
-
-def unknown_call(situation: Situation, event: Event) -> Refusal:
-    """Why a call is refused that the events of a contract with a protocol do not name."""
-    return Refusal(situation.stage, event.bare, ("the contract's events name no such call",))
 
 
 def status_at_end(situation: Situation, at: float | None) -> tuple[Status, Refused | None]:

@@ -26,6 +26,8 @@ class Event(NamedTuple):
     payload: Mapping[str, object] = NO_PAYLOAD
     by: str | None = None
     at: Time | None = None
+    to_rules: bool = False
+    """Whether the protocol is not asked: it names no such event, and has no say in what reaches the agent."""
 
     @property
     def word(self) -> str:

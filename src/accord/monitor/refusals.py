@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from accord.machine.stages import Stage
     from accord.machine.standing import Standing
 
-__all__ = ["NOWHERE", "Belonging", "Refusal", "belonging"]
+__all__ = ["NOWHERE", "Belonging", "Refusal", "belonging", "unknown_call"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,3 +159,8 @@ class Refusal:
         from accord.monitor.explain import explain  # noqa: PLC0415 - loaded when somebody asks
 
         return explain(self)
+
+
+def unknown_call(stage: Stage, event: Event) -> Refusal:
+    """Why a call is refused that the events of a contract with a protocol do not name."""
+    return Refusal(stage, event.bare, ("the contract's events name no such call",))
