@@ -14,12 +14,12 @@ EXPECTED = [
     ("user", None, {"text": "find a flight"}),
     ("agent", None, {"text": "looking"}),
     ("call", "search", SEARCH),
-    ("result", "search", {**FOUND, "call": SEARCH}),
+    ("result", "search", {**FOUND, "error": None, "call": SEARCH}),
     ("user", None, {"text": "yes, book it"}),
     ("call", "book", BOOK),
     ("call", "pay", PAY),
-    ("result", "book", {"text": "done", "call": BOOK}),
-    ("error", "pay", {"text": "no money", "call": PAY}),
+    ("result", "book", {"text": "done", "error": None, "call": BOOK}),
+    ("error", "pay", {"text": "no money", "error": "no money", "call": PAY}),
     ("agent", None, {"text": "booked"}),
 ]
 """Kind, name and payload of each message, ids of calls aside."""
@@ -37,7 +37,10 @@ def summary(messages):
 
 def without_errors(expected):
     """As formats tell it that do not say whether a tool failed."""
-    return [("result" if kind == "error" else kind, name, payload) for kind, name, payload in expected]
+    return [
+        ("result", name, {**payload, "error": None}) if kind == "error" else (kind, name, payload)
+        for kind, name, payload in expected
+    ]
 
 
 def _call(name, arguments, number):

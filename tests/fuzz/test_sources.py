@@ -9,6 +9,7 @@ from random import Random
 import pytest
 
 from accord.machine.contract import compile_contract
+from accord.projection.projection import projection_of
 from accord.sources import READERS, Broken, Run, detect
 from tests.census import Census
 from tests.recorded import SAMPLES, read
@@ -125,7 +126,7 @@ def use(found, counts):
             assert isinstance(message.text, str)
             assert isinstance(message.payload, dict)
             assert message.at is None or message.at == message.at
-            CONTRACT.labeller.label(message)
+            projection_of(CONTRACT).event(message)
             counts["messages"] += 1
 
 

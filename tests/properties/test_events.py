@@ -13,8 +13,8 @@ from accord.language import examine, print_document
 from accord.language.events import Says
 from accord.language.interchange import document_from_json, document_to_json
 from accord.language.tree import Document
-from accord.machine import labeller as labeller_module
-from accord.machine.labeller import Labeller
+from accord.projection import labels as labeller_module
+from accord.projection.labels import Labeller
 from accord.semantics.events import label_of
 from accord.sources.model import KINDS, Message
 from tests.properties.generate_data import as_json
@@ -62,16 +62,13 @@ def differences(rng, rounds, made):
     seen: Counter[str] = Counter()
     for _ in range(rounds):
         events = None if rng.random() < 0.1 else random_events(rng)
-        heard = None if rng.random() < 0.3 else frozenset(rng.sample(NAMES, 2))
-        labeller = Labeller(events, heard)
+        labeller = Labeller(events)
         if events is not None:
             made.add(events)
         for _ in range(12):
             message = random_message(rng, events)
             answers_user = message.answers is not None and message.answers.kind == "user call"
-            right = label_of(
-                events, message.kind, message.name, message.payload, answers_user=answers_user, heard=heard
-            )
+            right = label_of(events, message.kind, message.name, message.payload, answers_user=answers_user)
             if events is not None and right is not None:
                 made.decided(events.lines[right[2]])
             label = labeller.label(message)

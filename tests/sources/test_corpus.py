@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from accord import Monitor, Violation, compile
+from accord.projection.projection import projection_of
 from accord.sources import KINDS, detect
 from tests.sources.corpus import folder, manifest, read
 
@@ -98,16 +99,16 @@ def test_everything_in_a_run_can_be_looked_at():
 
 def judge(contract, run):
     """How a run ends: `violating`, or the status of the session when it is closed."""
-    labeller = contract.labeller
+    projection = projection_of(contract)
     monitor = Monitor(contract, mode="refuse")
     violated = False
     for message in run.messages:
-        label = labeller.label(message)
-        if label is None:
-            violated |= message.kind == "call" and labeller.refuses_unmatched_calls
-        elif label.label is not None:
-            act = monitor.send if label.direction == "!" else monitor.receive
-            violated |= isinstance(act(label.label, message.payload), Violation)
+        outcome, event, _, _ = projection.event(message)
+        if event is None:
+            violated |= outcome == "unknown call"
+        else:
+            act = monitor.send if event.direction == "!" else monitor.receive
+            violated |= isinstance(act(event.label, event.payload), Violation)
     if violated:
         return "violating"
     monitor.close()

@@ -7,13 +7,15 @@ import json
 import pytest
 from tests.spec.cases import SPEC_FILES, MalformedSpecError, MessagesCase, read_file, read_text
 
-from accord import Monitor, Ok, Unrecognized, Violation
+from accord import Ok, Unrecognized, Violation
 from accord.language import parse, print_document
 from accord.language.labels import print_word
 from accord.machine.contract import compile_contract
+from accord.monitor.step import begin, close, step
+from accord.projection.projection import projection_of
 from accord.semantics import Session
 from accord.semantics.events import label_of
-from accord.sources.calls import OpenCalls
+from accord.projection.open_calls import OpenCalls
 from accord.sources.model import Message
 
 CASES = [case for path in SPEC_FILES for case in read_file(path) if isinstance(case, MessagesCase)]
@@ -74,25 +76,21 @@ def kind_of(verdict):
 class Product:
     def __init__(self, case):
         self.contract = self.compiled(case)
-        self.monitor = Monitor(self.contract, protocol=case.protocol, mode="refuse")
+        self.protocol = case.protocol
+        self.situation = begin(self.contract, self.contract.protocol_name(case.protocol))
 
     def compiled(self, case):
         return compile_contract(case.contract, limits=case.limits)
 
     def message(self, message):
-        labeller = self.contract.labeller
-        label = labeller.label(message)
-        if label is None:
-            refused = message.kind == "call" and labeller.refuses_unmatched_calls
-            return ("refused" if refused else "unmatched"), ""
-        if label.label is None:
-            return "ignored", ""
-        if label.direction == "!":
-            return told("!", label.label, kind_of(self.monitor.send(label.label, message.payload)))
-        return told("?", label.label, kind_of(self.monitor.receive(label.label, message.payload, by=label.by)))
+        outcome, event, _, _ = projection_of(self.contract, self.protocol).event(message)
+        if event is None:
+            return {"unknown call": "refused", "unnamed": "unmatched"}.get(outcome, outcome), ""
+        self.situation, verdict = step(self.situation, event, "refuse")
+        return told(event.direction, event.label, kind_of(verdict))
 
     def end(self):
-        return kind_of(self.monitor.close())
+        return kind_of(close(self.situation)[1])
 
 
 class Printed(Product):

@@ -17,6 +17,7 @@ from accord.diagnostics import Source
 from accord.language.formatting import formatted
 from accord.monitor.events import make_event
 from accord.monitor.step import begin, close, status
+from accord.projection.labels import labeller_of
 from accord.sources import Message
 from accord.stepping.events import events_in_stream
 from accord.stepping.exchanges import exchanges_in
@@ -216,7 +217,7 @@ def test_what_happens_in_life_is_possible(name, run):
 )  # fmt: skip
 def test_a_stop_is_heard_and_going_on_is_meant(said, label):
     contract = examine_contract(Source(template("stop-means-stop").text))[1]
-    assert contract.labeller.label(Message("user", 0, said)).label == label
+    assert labeller_of(contract).label(Message("user", 0, said)).label == label
 
 
 # -- no dead ends ------------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from accord.audit.worker import is_parquet
+from accord.projection.projection import projection_of
 from accord.sources.labelled import PARQUET, read_parquet
 from accord.sources.model import Run
 from accord.sources.registry import read_runs, reader_named
@@ -68,14 +69,13 @@ def around(job: Job, run: Run, breach: Breach, longest: int = 300) -> list[Line]
 
 
 def _lines(job: Job, run: Run, breach: Breach | None, longest: int) -> list[Line]:
-    labeller = job.contract.labeller
+    projection = projection_of(job.contract, job.protocol)
     refused_at = -1 if breach is None or breach.index is None else breach.position
     found, events = [], 0
     for message in run.messages:
-        label = labeller.label(message)
-        word = None if label is None or label.label is None else f"{label.direction}{label.label}"
-        unknown = label is None and message.kind == "call" and labeller.refuses_unmatched_calls
-        looked_at = word is not None or unknown
+        outcome, event, _, _ = projection.event(message, skim=True)
+        word = None if event is None else f"{event.direction}{event.label}"
+        looked_at = event is not None or outcome == "unknown call"
         text = message.text
         if len(text) > longest:
             text = text[:longest] + "…"

@@ -1,4 +1,4 @@
-"""One run after the other: each message gets its label, each label its verdict, and the tally counts.
+"""One run after the other: each message is projected to its event, each event gets its verdict, and the tally counts.
 
 Two judges say the same. `TableJudge` is for contracts that labels alone decide: a step is a look-up in a table.
 `StepJudge` is for all others: a step is the monitor's own, with payload and time.
@@ -14,24 +14,28 @@ from accord.audit.coverage import applied_rules, edges_taken
 from accord.audit.model import Breach, Refused, Verdict, refused_by
 from accord.audit.steps import Steps, Word, status_at_end
 from accord.audit.tally import MOST_BROKEN, Group, Tally, count, note
-from accord.errors import UsageError
+from accord.errors import InternalError, UsageError
 from accord.machine.events import Event
 from accord.machine.extent import Extent
 from accord.monitor.quick import quick_step
 from accord.monitor.refusals import Refusal, belonging, unknown_call
 from accord.monitor.step import begin, step, tick
 from accord.monitor.verdicts import Violation
-from accord.sources.model import KINDS
+from accord.projection.happenings import KINDS
+from accord.projection.labels import labeller_of
+from accord.projection.projection import projection_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterator, Sequence
 
     from accord.audit.model import Status
     from accord.machine.contract import Contract
-    from accord.machine.labeller import Label
     from accord.machine.standing import Standing
     from accord.monitor.step import Situation
-    from accord.sources.model import Broken, Kind, Message, Run
+    from accord.projection.happenings import Kind
+    from accord.projection.labels import Test
+    from accord.projection.projection import Outcome, Projected
+    from accord.sources.model import Broken, Message, Run
 
 __all__ = ["Judge", "StepJudge", "TableJudge", "count_place", "is_for_columns", "is_for_table", "standing_of"]
 
@@ -43,14 +47,7 @@ def is_for_table(contract: Contract) -> bool:
 
 def is_for_columns(contract: Contract) -> bool:
     """Whether besides that a label is enough to tell which event a message is: no line of the events looks further."""
-    return is_for_table(contract) and not any(line.guards for line in contract.labeller.lines or ())
-
-
-def has_gates(contract: Contract) -> bool:
-    """Whether it matters who made a step."""
-    patterns = [pattern for rule in contract.rules.machines for pattern in rule.patterns]
-    symbols = [symbol for machine in contract.machines.values() for symbol in machine.symbols]
-    return any(pattern.gated for pattern in patterns) or any(symbol.gated for symbol in symbols)
+    return is_for_table(contract) and not any(line.guards for line in labeller_of(contract).lines or ())
 
 
 class Judge(ABC):
@@ -60,10 +57,7 @@ class Judge(ABC):
         self.contract = contract
         self.protocol = contract.protocol_name(protocol)
         self.tally = Tally(files=1)
-        self.labeller = contract.labeller
-        self.label = self.labeller.label
-        self.refuses_unknown = self.labeller.refuses_unmatched_calls
-        self.gated = has_gates(contract)
+        self.projection = projection_of(contract, protocol)
         self._groups: dict[Status, tuple[list[Group], dict[tuple[str, str], Group]]] = {
             "violating": (self.tally.violations, {}),
             "incomplete": (self.tally.owed, {}),
@@ -86,9 +80,9 @@ class Judge(ABC):
         if len(self.tally.first_broken) < MOST_BROKEN:
             self.tally.first_broken.append(broken)
 
-    def skip(self, label: Label | None, kind: Kind, name: str | None, times: int = 1) -> None:
-        """Count messages that are to be ignored, or that the events say nothing about."""
-        if label is not None:
+    def skip(self, outcome: Outcome, kind: Kind, name: str | None, times: int = 1) -> None:
+        """Count messages that are to be ignored, or that nobody looks at."""
+        if outcome == "ignored":
             self.tally.ignored += times
         else:
             count(self.tally.unmatched, kind if name is None else f"{kind} {name}", times)
@@ -116,16 +110,24 @@ class _Entry:
     """What messages of one kind and name are, and how often they came.
 
     `column` is theirs if nothing else matters (`_SKIPPED` if nobody looks at them). Else there are `tests`: a message
-    has the column of the first that it passes. How often it passed none, or one that has it ignored, is counted too.
+    has the column of the first that it passes, which the last one always is. How often each was passed is counted too.
     """
 
     column: int
-    tests: Sequence[tuple[Callable[[Message], bool] | None, int]] | None
-    unmatched: bool
-    """Whether nothing says what they are, if nothing else matters."""
+    outcomes: Sequence[Outcome]
+    tests: Sequence[tuple[Test | None, int]] | None
+    passed: list[int]
     times: int = 0
-    passed_none: int = 0
-    ignored: int = 0
+
+    def skipped(self) -> Iterator[tuple[Outcome, int]]:
+        """How often messages were no events, and why."""
+        if self.tests is None:
+            if self.column == _SKIPPED or self.outcomes[0] == "unknown call":
+                yield self.outcomes[0], self.times
+            return
+        for (_, column), outcome, times in zip(self.tests, self.outcomes, self.passed, strict=True):
+            if times and (column == _SKIPPED or outcome == "unknown call"):
+                yield outcome, times
 
 
 class TableJudge(Judge):
@@ -137,25 +139,23 @@ class TableJudge(Judge):
         self._visits: list[list[int]] = []
         self._entries: dict[str, dict[str | None, _Entry]] = {kind: {} for kind in KINDS}
 
-    def column_of(self, label: Label | None, kind: Kind, name: str | None) -> int:
-        """The column of messages that have this label; `_SKIPPED` if they are not looked at."""
-        if label is None:
-            if kind != "call" or not self.refuses_unknown:
-                return _SKIPPED
+    def column_of(self, projected: Projected, kind: Kind, name: str | None) -> int:
+        """The column of messages that are that; `_SKIPPED` if they are not looked at."""
+        event = projected.event
+        if projected.outcome == "unknown call":
             return self.steps.column(Word(Event("!", name or ""), known=False))
-        if label.label is None:
+        if event is None:
             return _SKIPPED
-        event = Event(label.direction, label.label, by=label.by if self.gated else None)
+        if event.by is not None and not self.projection.gated:
+            event = event._replace(by=None)
         return self.steps.column(Word(event, name if kind == "call" else None))
 
     def _entry(self, kind: Kind, name: str | None) -> _Entry:
-        candidates = self.labeller.candidates(kind, name)
-        if not candidates or candidates[0][0] is None:
-            label = candidates[0][1] if candidates else None
-            made = _Entry(self.column_of(label, kind, name), None, label is None)
-        else:
-            tests = [(test, self.column_of(label, kind, name)) for test, label in candidates]
-            made = _Entry(self.column_of(None, kind, name), tests, unmatched=True)
+        possible = self.projection.possible(kind, name)
+        columns = [self.column_of(projected, kind, name) for _, projected in possible]
+        tests = [(test, column) for (test, _), column in zip(possible, columns, strict=True)]
+        outcomes = [projected.outcome for _, projected in possible]
+        made = _Entry(columns[0], outcomes, tests if len(tests) > 1 else None, [0] * len(tests))
         self._entries[kind][name] = made
         return made
 
@@ -206,11 +206,8 @@ class TableJudge(Judge):
         for kind in KINDS:
             for name, entry in self._entries[kind].items():
                 self.tally.calls += entry.times if kind == "call" else 0
-                skipped = entry.times if entry.tests is None and entry.column == _SKIPPED else 0
-                unmatched = entry.times if entry.tests is None and entry.unmatched else entry.passed_none
-                self.tally.ignored += entry.ignored if entry.unmatched else skipped
-                if unmatched:
-                    self.skip(None, kind, name, unmatched)
+                for outcome, times in entry.skipped():
+                    self.skip(outcome, kind, name, times)
         for row, visited in enumerate(self._visits):
             for column, number in enumerate(visited):
                 if number:
@@ -220,13 +217,11 @@ class TableJudge(Judge):
 
 def _tested(entry: _Entry, message: Message) -> int:
     """The column of a message of which kind and name do not tell everything."""
-    for test, column in entry.tests or ():
+    for place, (test, column) in enumerate(entry.tests or ()):
         if test is None or test(message):
-            if column < 0:
-                entry.ignored += 1
+            entry.passed[place] += 1
             return column
-    entry.passed_none += 1
-    return entry.column
+    raise InternalError("the last thing that a message can be has no test")
 
 
 def count_place(tally: Tally, steps: Steps, row: int, column: int, number: int) -> None:
@@ -239,7 +234,7 @@ def count_place(tally: Tally, steps: Steps, row: int, column: int, number: int) 
         return
     stage = steps.situations[row].stage
     _count_rules(tally, applied_rules(stage.stages.book, stage.rules, event))
-    if not refused:
+    if not refused and not event.to_rules:
         _count_edges(tally, stage.standing, event, number)
 
 
@@ -265,24 +260,23 @@ class StepJudge(Judge):
         events = refused = calls = 0
         first: Breach | None = None
         message, at = None, None
+        project = self.projection.event
         for message in run.messages:
             calls += message.kind == "call"
-            label = self.label(message)
-            if label is None or label.label is None:
-                self.skip(label, message.kind, message.name)
-                if label is None and message.kind == "call" and self.refuses_unknown:
+            outcome, event, _, _ = project(message, skim=True)
+            if event is None:
+                self.skip(outcome, message.kind, message.name)
+                if outcome == "unknown call":
                     event = Event("!", message.name or "")
                     first = first or Breach(_unknown(situation, event), message.index, events)
                     count(tally.blocked, event.word)
                     refused += 1
                     events += 1
                 continue
-            at = message.at if message.at is not None else at
-            if is_timed and message.at is None:
-                raise UsageError(f"the contract uses time, and message {message.index} was recorded without one")
-            event = Event(
-                label.direction, label.label, None, message.payload, label.by if self.gated else None, message.at
-            )
+            if is_timed:
+                if event.at is None:
+                    raise UsageError(f"the contract uses time, and message {message.index} was recorded without one")
+                at = event.at
             self._cover(situation, event)
             after = quick_step(situation, event)
             if after is None:
@@ -294,7 +288,8 @@ class StepJudge(Judge):
                     situation = after
                     events += 1
                     continue
-            _count_edges(tally, standing_of(situation, event), event, 1)
+            if not event.to_rules:
+                _count_edges(tally, standing_of(situation, event), event, 1)
             situation = after
             events += 1
         tally.calls += calls

@@ -1,6 +1,6 @@
 """Labelled columns judged many runs at a time: columns of runs and labels, and a contract that labels alone decide.
 
-The contract's own labeller says what each label means; it is asked once per label. The rest is arithmetic over arrays
+The contract's own projection says what each label means; it is asked once per label. The rest is arithmetic over arrays
 (`columns`). Only what is told of runs, their keys and first violations, is made run by run, and that in columns too.
 """
 
@@ -119,18 +119,18 @@ class ColumnJudge(TableJudge):
         """
         found = np.full(len(messages), -1, np.int32)
         for number, message in enumerate(messages):
-            found[number] = self.column_of(self.label(message), message.kind, message.name)
+            found[number] = self.column_of(self.projection.event(message, skim=True), message.kind, message.name)
         return found.astype(np.int8) if len(self.steps.words) < 128 else found
 
     def _count(self, labelled: Labelled) -> None:
         """Count calls, and what the contract does not look at."""
         self.tally.messages += len(labelled.codes)
         for message, times in zip(labelled.messages, _times_of(labelled), strict=True):
-            label = self.label(message)
+            outcome, event, _, _ = self.projection.event(message, skim=True)
             if message.kind == "call":
                 self.tally.calls += times
-            if times and (label is None or label.label is None):
-                self.skip(label, message.kind, message.name, times)
+            if times and event is None:
+                self.skip(outcome, message.kind, message.name, times)
 
     def _tell(self, keys: Sequence[str], stepped: Stepped, lengths: Numbers, index: Numbers, stream: BinaryIO) -> None:
         """Count statuses and violations, and write the verdicts."""

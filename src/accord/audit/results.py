@@ -38,7 +38,7 @@ __all__ = [
     "write_line",
 ]
 
-FORMAT = 2
+FORMAT = 3
 """Raised when lines change their meaning, so that results which were kept are not used."""
 
 CHUNK = 5_000

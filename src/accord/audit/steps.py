@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from accord.audit.model import Refused, Status, refused_by
 from accord.errors import AccordError
 from accord.machine.stages import Stage
-from accord.monitor.refusals import Refusal
+from accord.monitor.refusals import unknown_call
 from accord.monitor.step import Aside, begin, close, step
 from accord.monitor.verdicts import Violation
 
@@ -71,7 +71,7 @@ class Steps:
     def column(self, word: Word) -> int:
         """The column of a word, which is made if it is new."""
         event = word.event
-        key = event.direction, event.label, event.partner, event.by, word.tool, word.known
+        key = event.direction, event.label, event.partner, event.by, event.to_rules, word.tool, word.known
         known = self._column_of.get(key)
         if known is not None:
             return known

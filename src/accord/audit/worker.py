@@ -18,6 +18,7 @@ from accord.audit.steps import TooManyRowsError
 from accord.canonical import digest
 from accord.errors import UsageError
 from accord.limits import DEFAULT_LIMITS, Limits
+from accord.projection.projection import projection_of
 from accord.sources.labelled import PARQUET
 from accord.sources.mapping_files import is_mapping_file
 from accord.sources.model import Broken
@@ -112,7 +113,7 @@ def _judge_by_table(job: Job, path: str, stream: BinaryIO, watch: Watch = _unwat
     if not is_for_table(job.contract):
         return False
     try:
-        runs = _runs(job, path, outputs=job.contract.labeller.reads_outputs)
+        runs = _runs(job, path, outputs=projection_of(job.contract, job.protocol).reads_outputs)
         _judge_all(TableJudge(job.contract, job.protocol), runs, stream, watch)
     except TooManyRowsError:
         return False

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from accord.cli.terminal import Screen
     from accord.machine.contract import Contract
-    from accord.machine.labeller import Label
+    from accord.projection.projection import Projected
     from accord.sources.model import Message, Run
 
 __all__ = ["Seen", "ending_lines", "heading", "message_line", "seen_objects"]
@@ -28,25 +28,32 @@ _LONGEST = 1000
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A message and what the events make of it."""
+    """A message and what the projection makes of it."""
 
     message: Message
-    label: Label | None
-    refused: bool
+    projected: Projected
 
     @property
     def outcome(self) -> str:
         """`labelled`, `ignored`, `unmatched` or `refused`."""
-        if self.label is None:
-            return "refused" if self.refused else "unmatched"
-        return "ignored" if self.label.label is None else "labelled"
+        if self.projected.event is not None:
+            return "labelled"
+        return _OUTCOMES.get(self.projected.outcome, "unmatched")
+
+    @property
+    def line(self) -> int | None:
+        """Which line of the events says so, from 0."""
+        label = self.projected.label
+        return None if label is None or self.outcome == "unmatched" else label.line
 
     @property
     def word(self) -> str | None:
         """The event it is."""
-        if self.label is None or self.label.label is None:
-            return None
-        return print_word(self.label.direction, self.label.label)
+        event = self.projected.event
+        return None if event is None else print_word(event.direction, event.label)
+
+
+_OUTCOMES = {"ignored": "ignored", "unknown call": "refused"}
 
 
 def heading(screen: Screen, run: Run) -> str:
@@ -61,20 +68,20 @@ def message_line(screen: Screen, contract: Contract, seen: Seen) -> str:
     what = message.kind if message.name is None else f"{message.kind} {message.name}"
     said = clip(" ".join(message.text.split()), _SAID)
     columns = f"{message.index:>4}  {clip(what, _WHAT):<{_WHAT}}  {said:<{_SAID}}  "
-    if seen.label is None:
-        why = "refused: no line of the events takes it" if seen.refused else "unmatched"
-        return columns + screen.paint("error" if seen.refused else "faint", why)
-    line = f"line {_line_number(contract, seen.label)}" if seen.label.line is not None else "by its name"
+    if seen.outcome == "refused":
+        return columns + screen.paint("error", "refused: no line of the events takes it")
+    if seen.outcome == "unmatched":
+        return columns + screen.paint("faint", "unmatched")
+    line = f"line {_line_number(contract, seen.line)}" if seen.line is not None else "by its name"
     word = seen.word
     shown = screen.paint("faint", f"{'ignored':<{_WORD}}") if word is None else f"{clip(word, _WORD):<{_WORD}}"
     return f"{columns}{shown}  {screen.paint('faint', line)}"
 
 
-def _line_number(contract: Contract, label: Label) -> int:
+def _line_number(contract: Contract, line: int) -> int:
     document = contract.document
     assert document.events is not None  # noqa: S101 - a label with a line comes from there
-    assert label.line is not None  # noqa: S101 - asked only then
-    return document.source.line_and_column(document.events.lines[label.line].span.start)[0]
+    return document.source.line_and_column(document.events.lines[line].span.start)[0]
 
 
 def ending_lines(screen: Screen, counts: Counter[str], others: int) -> Iterator[str]:
@@ -99,7 +106,7 @@ def seen_objects(run: Run, seen: list[Seen], counts: Counter[str]) -> Iterator[s
                 "text": message.text[:_LONGEST],
                 "outcome": one.outcome,
                 "event": one.word,
-                "line": None if one.label is None else one.label.line,
+                "line": one.line,
             }
         )
     outcomes = {name: counts[name] for name in ("labelled", "ignored", "unmatched", "refused")}

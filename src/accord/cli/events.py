@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from accord.cli.event_lines import Seen
-    from accord.machine.contract import Contract
+    from accord.projection.projection import Projection
     from accord.sources.model import Run
     from accord.sources.reader import Reader
 
@@ -23,23 +23,28 @@ __all__ = ["command"]
 @click.command("events")
 @click.argument("contract", type=click.Path(path_type=Path))
 @click.argument("runs", metavar="RUN")
+@click.option("--protocol", metavar="NAME", help="which protocol, if the contract has several")
 @click.option("--run", "key", metavar="KEY", help="which run of the file; else the first")
 @click.option("--source", metavar="FORMAT", help="the format, or a YAML file that maps it; else the content tells")
 @click.option("--json", "as_json", is_flag=True, help="print one JSON object per message and one for the whole run")
-def command(contract: Path, runs: str, key: str | None, source: str | None, *, as_json: bool) -> None:
+def command(
+    contract: Path, runs: str, protocol: str | None, key: str | None, source: str | None, *, as_json: bool
+) -> None:
     """Show which label each message of a recorded run has, and which line of the events says so.
 
     RUN is a file of recorded runs in any format that accord reads, compressed or not, or - for standard input. Without
     an events block a call of tool t is !t and its result ?t.
 
-    Messages that no line takes are unmatched: they are skipped and counted. A call that no line takes is refused under
-    a protocol, and passes a contract of rules alone.
+    Messages that no line takes are unmatched, and so are results and texts that neither the protocol nor a rule looks
+    at: they are skipped and counted. A call that no line takes is refused under a protocol, and passes a contract of
+    rules alone.
 
     Exit status: 0 a run was shown · 1 no run can be read, or the contract has errors · 2 wrong usage.
     """
     from accord.cli.event_lines import ending_lines, heading, message_line, seen_objects
     from accord.cli.terminal import open_screen
     from accord.machine.contract import load_contract
+    from accord.projection.projection import projection_of
     from accord.sources.registry import reader_named
 
     compiled = load_contract(contract)
@@ -48,7 +53,7 @@ def command(contract: Path, runs: str, key: str | None, source: str | None, *, a
     if run is None:
         raise Exit(1)
     counts = Counter[str]()
-    seen = list(_look(compiled, run, counts))
+    seen = list(_look(projection_of(compiled, protocol), run, counts))
     if as_json:
         for line in seen_objects(run, seen, counts):
             screen.print(line)
@@ -60,14 +65,11 @@ def command(contract: Path, runs: str, key: str | None, source: str | None, *, a
         screen.print(line)
 
 
-def _look(contract: Contract, run: Run, counts: Counter[str]) -> Iterator[Seen]:
+def _look(projection: Projection, run: Run, counts: Counter[str]) -> Iterator[Seen]:
     from accord.cli.event_lines import Seen
 
-    labeller = contract.labeller
     for message in run.messages:
-        label = labeller.label(message)
-        refused = label is None and message.kind == "call" and labeller.refuses_unmatched_calls
-        seen = Seen(message, label, refused=refused)
+        seen = Seen(message, projection.event(message, skim=True))
         counts[seen.outcome] += 1
         yield seen
 

@@ -26,7 +26,6 @@ from accord.machine import clocks
 from accord.machine.compiler import compile_declaration
 from accord.machine.configurations import TooManyConfigurationsError
 from accord.machine.identity import machine_digest
-from accord.machine.labeller import Labeller
 from accord.machine.rulebook import RuleBook
 from accord.machine.slices import SlicedProtocol
 from accord.machine.stages import Stages
@@ -101,17 +100,6 @@ class Contract:
         if self.document.events is not None:
             return digest([protocols, rules, [print_event_line(line) for line in self.document.events.lines]])
         return digest([protocols, rules] if rules else protocols)
-
-    @cached_property
-    def labeller(self) -> Labeller:
-        """What tells which label a message of raw traffic has."""
-        heard = {
-            symbol.label
-            for machine in self.machines.values()
-            for symbol in machine.symbols
-            if symbol.direction == "?" and not symbol.gated
-        }
-        return Labeller(self.document.events, frozenset(heard) if self.machines else None)
 
     @cached_property
     def needs_more_than_labels(self) -> str:

@@ -27,7 +27,7 @@ class Event(NamedTuple):
     by: str | None = None
     at: Time | None = None
     to_rules: bool = False
-    """Whether it is for the rules alone: a result or a text of which the protocol does not speak."""
+    """Whether the protocol is not asked: it names no such event, and has no say in what reaches the agent."""
 
     @property
     def word(self) -> str:

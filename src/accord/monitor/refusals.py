@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from accord.machine.stages import Stage
     from accord.machine.standing import Standing
 
-__all__ = ["unknown_call", "NOWHERE", "Belonging", "Refusal", "belonging"]
+__all__ = ["NOWHERE", "Belonging", "Refusal", "belonging", "unknown_call"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from accord.language.events import Named, Says
 from accord.semantics.data import accept, freeze
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping
 
     from accord.language.events import EventLine, Events, MessageKind
     from accord.language.tree import Direction
@@ -25,19 +25,15 @@ def label_of(
     payload: Mapping[str, object],
     *,
     answers_user: bool = False,
-    heard: Collection[str] | None = None,
 ) -> tuple[Direction, str | None, int | None] | None:
     """Direction, label and number of the line that gives it, without a label if it is ignored; `None` if nothing does.
 
-    `answers_user` tells whether it is the answer to a call that the other party made, `heard` the tools whose results
-    the contract's protocols speak of, if it has protocols.
+    `answers_user` tells whether it is the answer to a call that the other party made.
     """
     way = direction(kind)
     name = None if name is None else unicodedata.normalize("NFC", name)
     if events is None:
         if kind in {"user", "agent", "user call"} or answers_user or not name:
-            return None
-        if kind in {"result", "error"} and heard is not None and name not in heard:
             return None
         return way, name, None
     for number, line in enumerate(events.lines):

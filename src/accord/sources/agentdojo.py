@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
 
-from accord.sources.calls import OpenCalls
+from accord.projection.open_calls import OpenCalls
 from accord.sources.metadata import scalars
 from accord.sources.model import Broken, Message, Run
 from accord.sources.reader import Reader
@@ -82,7 +82,7 @@ def _read(stream: BinaryIO, file: str) -> Iterator[Run | Broken]:
 
 def _messages(recorded: list[_Recorded]) -> list[Message]:
     found: list[Message] = []
-    calls = OpenCalls()
+    calls: OpenCalls[Message] = OpenCalls()
     for index, message in enumerate(recorded):
         content, made = message.content, message.tool_calls
         if message.role == "user":

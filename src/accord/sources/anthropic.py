@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
 
-from accord.sources.calls import OpenCalls
+from accord.projection.open_calls import OpenCalls
 from accord.sources.metadata import scalars
 from accord.sources.model import Broken, Message, Run
 from accord.sources.reader import Reader
@@ -128,7 +128,7 @@ def _read(stream: BinaryIO, file: str) -> Iterator[Run | Broken]:
 
 
 def _messages(recorded: Sequence[Blocks]) -> list[Message]:
-    calls = OpenCalls()
+    calls: OpenCalls[Message] = OpenCalls()
     found: list[Message] = []
     for index, message in enumerate(recorded):
         if message.role not in _SPEAKERS:

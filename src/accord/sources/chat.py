@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Generic, TypeAlias, T
 
 import msgspec
 
-from accord.sources.calls import OpenCalls
+from accord.projection.open_calls import OpenCalls
 from accord.sources.metadata import scalars
 from accord.sources.model import Broken, Message, Run
 from accord.sources.reader import Reader
@@ -114,7 +114,7 @@ def chat_messages(recorded: Sequence[object], *, outputs: bool = True) -> list[M
     """
     found: list[Message] = []
     add = found.append
-    calls = OpenCalls()
+    calls: OpenCalls[Message] = OpenCalls()
     # Whatever its class, a message has what its role has.
     for index, message in enumerate(cast("Sequence[ChatMessage]", recorded)):
         role = message.role

@@ -9,14 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from accord.sources.bodies import as_text, as_value, decoded
-from accord.sources.calls import OpenCalls
+from accord.projection.bodies import as_text, as_value, decoded
+from accord.projection.open_calls import OpenCalls
 from accord.sources.model import Message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from accord.sources.bodies import Body
+    from accord.projection.bodies import Body
     from accord.sources.model import Kind
     from accord.sources.moments import Moment
 
@@ -163,7 +163,7 @@ def _text(value: object) -> str | None:
 def turn_messages(turns: Iterable[Turn], index: int | None = None, moment: Moment = None) -> list[Message]:
     """A conversation as messages of a run; all of them come from the message `index` of it, or each from its own."""
     found: list[Message] = []
-    calls = OpenCalls()
+    calls: OpenCalls[Message] = OpenCalls()
     for place, turn in enumerate(turns):
         here = place if index is None else index
         if turn.role in {"user", "agent"} and (turn.text or not (turn.calls or turn.results)):

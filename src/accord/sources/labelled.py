@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from accord.errors import UsageError
 from accord.language.labels import parse_word
-from accord.sources.bodies import decoded
+from accord.projection.bodies import decoded
 from accord.sources.model import Broken, Message, Run
 from accord.sources.reader import Reader
 from accord.sources.records import whole

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
 
-from accord.sources.bodies import decoded
+from accord.projection.bodies import decoded
 from accord.sources.conversation import tool_content, turns_in
 from accord.sources.metadata import scalars
 from accord.sources.model import Broken, Run

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
-from accord.sources.calls import OpenCalls
+from accord.projection.open_calls import OpenCalls
 from accord.sources.metadata import scalars
 from accord.sources.model import Broken, Message, Run
 from accord.sources.reader import Reader
@@ -17,7 +17,7 @@ from accord.sources.records import Keys, Shape
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from accord.sources.bodies import Body
+    from accord.projection.bodies import Body
     from accord.sources.model import Kind
     from accord.sources.moments import Moment
     from accord.sources.sketch import Sketch
@@ -76,7 +76,7 @@ class _Open:
         self.key = key
         self.records = 0
         self.messages: list[Message] = []
-        self.calls = {False: OpenCalls(), True: OpenCalls()}
+        self.calls = {False: OpenCalls[Message](), True: OpenCalls[Message]()}
         self.parts: dict[Path, object] = {}
 
 

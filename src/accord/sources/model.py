@@ -4,23 +4,20 @@ Bodies stay as they were recorded, bytes of JSON where that is what they are, un
 contract looks at few of them, and decoding the others is most of what reading a run would cost. So a message may hold
 on to the bytes of its whole file: take what is to be kept out of it, and let it go.
 
-What a message carries (`payload`):
-
-- text: `{"text": …}`;
-- a call: its arguments, which may be recorded as an object, as JSON in a string (once or twice encoded) or as nothing;
-  what is none of these is `{"text": …}`, so a guard on a field fails instead of seeing nothing wrong;
-- a result or an error: the JSON object that the tool returned, else `{"text": …}`, and on top of it `call` (the
-  arguments of the call it answers) and `call_id`, which nothing that a tool returned can replace;
-- an event: what was recorded with it.
+A message is a happening that was recorded: what it carries (`payload`) is said in `accord.projection.payloads`, and a
+projection makes an event of it as of what a live agent does.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from accord.sources.bodies import Body, as_object, as_text, as_value, decoded
+from accord.language.events import SPEAKERS
+from accord.projection import payloads
+from accord.projection.bodies import Body, as_object, as_text
+from accord.projection.happenings import KINDS, Kind
 from accord.sources.moments import Moment, as_seconds
 
 if TYPE_CHECKING:
@@ -29,9 +26,6 @@ if TYPE_CHECKING:
     from accord.canonical import Json
 
 __all__ = ["KINDS", "Broken", "Kind", "Message", "Run"]
-
-Kind: TypeAlias = Literal["user", "agent", "call", "user call", "result", "error", "event"]
-KINDS: tuple[Kind, ...] = ("user", "agent", "call", "user call", "result", "error", "event")
 
 
 class Message(msgspec.Struct, gc=False):
@@ -67,22 +61,29 @@ class Message(msgspec.Struct, gc=False):
         return body if type(body) is str else as_text(body)
 
     @property
+    def direction(self) -> None:
+        """Its kind tells which way it went."""
+
+    @property
+    def by(self) -> None:
+        """Recordings do not say who made a step, but for what the user says."""
+
+    @property
     def payload(self) -> dict[str, object]:
-        """What guards and registers see; see above. A new value at each reading."""
-        kind = self.kind
-        if kind in {"user", "agent"}:
-            return {"text": as_text(self.body)}
-        payload = as_object(self.body)
-        if kind in {"result", "error"}:
-            if not payload and not isinstance(decoded(as_value(self.body)), dict):
-                payload["text"] = as_text(self.body)
-            payload.pop("call", None)
-            payload.pop("call_id", None)
-            if self.answers is not None:
-                payload["call"] = as_object(self.answers.body)
-            if self.call_id is not None:
-                payload["call_id"] = self.call_id
-        return payload
+        """What guards, registers and rules see. A new value at each reading."""
+        kind, body, answered = self.kind, self.body, self.answers
+        if kind in SPEAKERS:
+            return {"text": as_text(body)}
+        if kind != "result" and kind != "error":
+            return as_object(body)
+        if self.labelled:  # recorded as it was judged; a tool had no say in it
+            return {"error": None, **as_object(body)}
+        call_id, known = self.call_id, answered is not None
+        call = None
+        if answered is not None:
+            call, call_id = answered.body, call_id or answered.call_id
+        of_end = payloads.of_recorded_result if kind == "result" else payloads.of_recorded_error
+        return of_end(body, call, call_id, known=known)
 
 
 class Run(msgspec.Struct, gc=False):

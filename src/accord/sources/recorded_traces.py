@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
 
-from accord.sources.bodies import as_text
-from accord.sources.calls import OpenCalls
+from accord.projection.bodies import as_text
+from accord.projection.open_calls import OpenCalls
 from accord.sources.model import Broken, Message, Run
 from accord.sources.reader import Reader
 from accord.sources.records import Keys, Shape
@@ -25,7 +25,7 @@ from accord.trace.events import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from accord.sources.bodies import Body
+    from accord.projection.bodies import Body
     from accord.sources.sketch import Sketch
 
 __all__ = ["TRACES"]
@@ -61,7 +61,7 @@ class _Open:
         self.line = line
         self.lines = 0
         self.messages: list[Message] = []
-        self.calls = OpenCalls()
+        self.calls: OpenCalls[Message] = OpenCalls()
         self.heard = 0
 
 
@@ -97,7 +97,7 @@ def _add(run: _Open, kind: str, payload: _Payload) -> None:
         add(call)
     elif kind == TOOL_RESULT:
         answered = run.calls.answer(call_id, payload.tool_name)
-        failed = payload.ok is False
+        failed = payload.ok is False or payload.error != _NOTHING
         body = payload.error if failed and payload.error != _NOTHING else payload.result
         add(Message("error" if failed else "result", index, body, payload.tool_name, call_id, answered))
     elif kind in {GENERATE_START, STREAM_START} and payload.prompt != _NOTHING:
@@ -123,4 +123,4 @@ def _recognises(sketch: Sketch) -> bool:
     return "kind" in sketch.keys and "payload" in sketch.keys and bool(kinds & sketch.types)
 
 
-TRACES = Reader("accord-trace", 1, _recognises, _read)
+TRACES = Reader("accord-trace", 2, _recognises, _read)

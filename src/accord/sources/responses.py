@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
 
-from accord.sources.calls import OpenCalls
+from accord.projection.open_calls import OpenCalls
 from accord.sources.metadata import scalars
 from accord.sources.model import Broken, Message, Run
 from accord.sources.reader import Reader
@@ -56,7 +56,7 @@ def item_messages(items: Sequence[Item]) -> list[Message]:
     Raises `UnknownRoleError` if an item may be a part of it and nobody can tell which.
     """
     found: list[Message] = []
-    calls = OpenCalls()
+    calls: OpenCalls[Message] = OpenCalls()
     for index, item in enumerate(items):
         kind = item.type
         if kind == "message" or item.role:

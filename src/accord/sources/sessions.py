@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import msgspec
 
 from accord.sources.anthropic import Block, Blocks, block_messages
-from accord.sources.calls import OpenCalls
+from accord.projection.open_calls import OpenCalls
 from accord.sources.metadata import scalars
 from accord.sources.model import Broken, Run
 from accord.sources.reader import Reader
@@ -114,7 +114,7 @@ def _blocks(message: _Said) -> list[Block]:
 
 
 def _messages(session: _Session) -> list[Message]:
-    calls = OpenCalls()
+    calls: OpenCalls[Message] = OpenCalls()
     found: list[Message] = []
     for turn in session.turns:
         found += block_messages(turn.index, turn.message, calls, turn.moment, speaks=turn.speaks)

@@ -14,7 +14,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
-from accord.sources.bodies import as_object, as_text, decoded
+from accord.projection.bodies import as_object, as_text, decoded
 from accord.sources.conversation import Turn, turn_messages, turns_in
 from accord.sources.model import Message
 from accord.sources.moments import as_seconds
@@ -22,7 +22,7 @@ from accord.sources.moments import as_seconds
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from accord.sources.bodies import Body
+    from accord.projection.bodies import Body
     from accord.sources.moments import Moment
 
 __all__ = ["Role", "Span", "attributed", "span_messages"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
 
-from accord.sources.calls import OpenCalls
+from accord.projection.open_calls import OpenCalls
 from accord.sources.metadata import scalars
 from accord.sources.model import Broken, Message, Run
 from accord.sources.reader import Reader
@@ -113,7 +113,7 @@ def _about(info: _Info | None) -> dict[str, Json]:
 
 def _messages(recorded: list[_Recorded]) -> list[Message]:
     found: list[Message] = []
-    calls = {"user": OpenCalls(), "assistant": OpenCalls()}
+    calls = {"user": OpenCalls[Message](), "assistant": OpenCalls[Message]()}
     for index, message in enumerate(recorded):
         role = message.role
         if role in {"user", "assistant"}:

@@ -22,9 +22,9 @@ from accord.canonical import digest
 from accord.diagnostics.visible import visible
 from accord.errors import UsageError
 from accord.language.labels import print_word
-from accord.machine.events import Event
 from accord.monitor.step import begin, status, step
 from accord.monitor.verdicts import Violation
+from accord.projection.projection import projection_of
 from accord.sources import Run, read_runs
 from accord.stepping.moves import occupied
 from accord.studio.uploads import uploaded
@@ -193,27 +193,26 @@ def one_run(shop: Workshop, request: OneRun) -> dict[str, object]:
 def _messages(contract: Contract, protocol: str | None, run: Run) -> dict[str, object]:
     protocol = contract.protocol_name(protocol)
     situation = begin(contract, protocol)
-    labeller = contract.labeller
+    projection = projection_of(contract, protocol)
     machine = contract.machine(protocol) if contract.machines else None
     told: list[dict[str, object]] = []
     heat: Counter[str] = Counter()
     path: set[int] = set(occupied(situation))
     for message in run.messages:
-        label = labeller.label(message)
+        outcome, event, _, _ = projection.event(message)
         verdict = explanation = ""
         word = None
-        if label is not None and label.label is not None:
-            event = Event(label.direction, label.label, None, message.payload, label.by, message.at)
-            word = print_word(label.direction, label.label)
+        if event is not None:
+            word = print_word(event.direction, event.label)
             before = situation
             situation, answer = step(situation, event, "refuse")
             verdict = "refused" if isinstance(answer, Violation) else "ok"
             if isinstance(answer, Violation):
                 explanation = answer.explain()
-            elif machine is not None:
+            elif machine is not None and not event.to_rules:
                 taken = edges_taken(standing_of(before, event), event)
                 heat.update(f"{state}/{symbol}" for state, symbol in taken)
-        elif label is None and message.kind == "call" and labeller.refuses_unmatched_calls:
+        elif outcome == "unknown call":
             verdict, explanation = "refused", "No line of the events takes this call, and the protocol names no other."
         states = sorted(occupied(situation))
         path |= set(states)

@@ -1,7 +1,7 @@
 """Any accord contract as a validator: the same text that guards a live agent, held against what was recorded.
 
-A call of the tool `book` is the event `!book`, with its arguments. What it returned is `?book`, if the contract speaks
-of it, with the fields a guard gives it. An event of any other kind is `!kind` or `?kind`, if the contract speaks of it,
+A trace is told as happenings (calls, their ends, what was said), and the contract's projection makes events of them, as
+it does for a guard. An event of any other kind is one of the program, if the contract speaks of it: `!kind` or `?kind`,
 with its payload; `by` in there says who made a gated step.
 
 Where a contract has a protocol, the first violation is the only one told of a run: nobody knows where the run stands
@@ -13,45 +13,50 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from accord.canonical import encode
 from accord.errors import UsageError
-from accord.language.labels import normalise
 from accord.machine.contract import compile_contract, load_contract
-from accord.machine.events import NO_PAYLOAD, Event
+from accord.machine.events import Event
 from accord.machine.extent import Extent
 from accord.monitor.quick import quick_step
+from accord.monitor.refusals import unknown_call
 from accord.monitor.step import Situation, begin, close, step
 from accord.monitor.verdicts import OK
 from accord.monitor.verdicts import Violation as Refused
+from accord.projection.happenings import Happening
+from accord.projection.open_calls import OpenCalls
+from accord.projection.projection import projection_of
+from accord.trace.events import CHAT_END, CHAT_START, GENERATE_END, GENERATE_START, STREAM_END, STREAM_START
 from accord.trace.violations import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from accord.language.tree import Direction
     from accord.machine.contract import Contract
     from accord.monitor.verdicts import Verdict
+    from accord.projection.projection import Projection
     from accord.trace.boundaries import Handler, Payload
     from accord.trace.config import ProtocolConfig, ToolPayloadsConfig, ToolResultsConfig
     from accord.trace.runs import Report, Run
 
 __all__ = ["Following", "ProtocolPlan", "ProtocolValidator", "protocol_plan"]
 
-_MOST_CALLS = 10_000
-
 
 @dataclass(frozen=True, slots=True)
 class ProtocolPlan:
-    """A contract and what it speaks of."""
+    """A contract and how it looks at what happens."""
 
     contract: Contract
     protocol: str | None
-    spoken: frozenset[tuple[Direction, str]]
-    calls: bool
-    """Whether it looks at the call that a result belongs to."""
+    projection: Projection
     time_key: str | None
+
+    @property
+    def spoken(self) -> frozenset[tuple[Direction, str]]:
+        """What it speaks of."""
+        return self.projection.spoken
 
 
 def protocol_plan(config: ProtocolConfig, base: Path | None = None) -> ProtocolPlan | None:
@@ -72,28 +77,22 @@ def protocol_plan(config: ProtocolConfig, base: Path | None = None) -> ProtocolP
     stages = contract.stages(name)
     if stages.is_timed and config.time_key is None:
         raise UsageError("the contract uses time; `time_key` says which key of the payloads holds it, in seconds")
-    symbols = contract.machines[name].symbols if name in contract.machines else ()
-    spoken: set[tuple[Direction, str]] = {(symbol.direction, symbol.label) for symbol in symbols}
-    for rule in contract.rules.machines:
-        spoken |= rule.watched
-    patterns = [pattern for rule in contract.rules.machines for pattern in rule.patterns]
-    paths = [clause.path for symbol in symbols for clause in symbol.clauses]
-    paths += [guard.path for pattern in patterns for guard in pattern.guards]
-    calls = any(path[0] == "call" for path in paths)
-    return ProtocolPlan(contract, name, frozenset(spoken), calls, config.time_key)
+    return ProtocolPlan(contract, name, projection_of(contract, name), config.time_key)
 
 
 class Following:
     """Where a run stands with the contract."""
 
-    __slots__ = ("arguments", "held", "kind", "over", "place", "position", "seq")
+    __slots__ = ("calls", "heard", "held", "kind", "over", "place", "position", "seq")
 
     def __init__(self, situation: Situation, begun: tuple[int, int, str | None]) -> None:
         self.place, self.held = situation
         self.over = False
         # The last event that mattered; the first of the run while none has.
         self.position, self.seq, self.kind = begun
-        self.arguments: dict[tuple[object, object], Mapping[str, Any]] = {}
+        self.calls = OpenCalls[Happening]()
+        # Of a conversation that is told from its beginning each time, so many messages of the user are known.
+        self.heard = 0
 
 
 class ProtocolValidator:
@@ -105,7 +104,12 @@ class ProtocolValidator:
         self._calls = calls
         self._tools = tools
         self._stages = plan.contract.stages(plan.protocol)
+        projection = plan.projection
+        self._project = projection.event
         self._plain = not self._stages.is_wide and plan.time_key is None
+        # Calls are remembered where something looks at what came of them.
+        self._remembers = projection.reads_outputs
+        self._by_name = self._plain and projection.labeller.lines is None and not self._remembers
         self._goes_on = not plan.contract.machines
         self._tool_key = tools.tool_key
         self._start_kind, self._result_kind = calls.call_start_kind, calls.call_result_kind
@@ -114,9 +118,14 @@ class ProtocolValidator:
         """What to call for which kind of event."""
         start, result = self._calls.call_start_kind, self._calls.call_result_kind
         found: dict[str, list[Handler]] = {start: [self.call], result: [self.result]}
-        for direction, kind in self.plan.spoken:
+        projection = self.plan.projection
+        others: set[tuple[Direction, str]] = {*projection.spoken, *(("?", kind) for kind in projection.reported)}
+        for direction, kind in others:
             if kind not in {start, result}:
                 found.setdefault(kind, []).append(self._other(direction, kind))
+        for kind, said in _SAID.items() if projection.hears_text else ():
+            if kind not in {start, result}:
+                found.setdefault(kind, []).append(self._text(kind, said))
         return found
 
     def call(self, run: Run, position: int, seq: int, payload: Payload) -> None:
@@ -127,20 +136,18 @@ class ProtocolValidator:
         tool = payload.get(self._tool_key)
         if type(tool) is not str or not tool:
             return
-        following.position = position
-        following.seq = seq
-        following.kind = self._start_kind
-        if self._plain:  # the way of a monitor: one look-up where the label alone decides
+        if self._by_name:  # the way of a monitor: one look-up where the label alone decides
             link = following.place.sends.get(tool)
             if link is not None:
                 following.place = link[1]
+                following.position = position
+                following.seq = seq
+                following.kind = self._start_kind
                 return
-        arguments = payload.get(self._tools.args_key)
-        if not isinstance(arguments, dict):
-            arguments = NO_PAYLOAD
-        if self.plan.calls and len(following.arguments) < _MOST_CALLS:
-            following.arguments[tool, _key(payload.get(self._calls.call_id_key))] = arguments
-        self._step(run, Event("!", normalise(tool), None, arguments), payload)
+        happening = Happening("call", tool, payload.get(self._tools.args_key), _id(payload, self._calls.call_id_key))
+        if self._remembers:
+            following.calls.add(happening)
+        self._happen(run, position, seq, self._start_kind, happening, payload)
 
     def result(self, run: Run, position: int, seq: int, payload: Payload) -> None:
         """A tool has answered."""
@@ -148,7 +155,7 @@ class ProtocolValidator:
         tool = payload.get(self._tool_key)
         if following.over or type(tool) is not str or not tool:
             return
-        if self._plain:
+        if self._by_name:
             link = following.place.receives.get(tool)
             if link is not None:
                 following.place = link[1]
@@ -156,15 +163,21 @@ class ProtocolValidator:
                 following.seq = seq
                 following.kind = self._result_kind
                 return
-        label = normalise(tool)
-        if ("?", label) not in self.plan.spoken:
-            return
-        following.position, following.seq, following.kind = position, seq, self._result_kind
-        name = payload.get(self._calls.call_id_key)
-        fields = {**_answer(payload), "call_id": name}
-        if self.plan.calls:
-            fields["call"] = following.arguments.pop((tool, _key(name)), None)
-        self._step(run, Event("?", label, None, fields), payload)
+        name = _id(payload, self._calls.call_id_key)
+        call = self._answered(following, name, tool) if self._remembers else None
+        error = payload.get("error")
+        if payload.get("ok") is False or error is not None:
+            happening = Happening("error", tool, payload.get("result") if error is None else error, call=call)
+        else:
+            happening = Happening("result", tool, payload.get("result"), call=call)
+        self._happen(run, position, seq, self._result_kind, happening, payload)
+
+    def _answered(self, following: Following, name: str | None, tool: str) -> Happening | None:
+        """The call that a result belongs to, as far as it is known."""
+        call = following.calls.answer(name, tool)
+        if call is None:
+            return None if name is None else Happening("call", tool, id=name)
+        return call if call.id is not None else call._replace(id=name)
 
     def finish(self, run: Run) -> None:
         """The run is over."""
@@ -189,14 +202,41 @@ class ProtocolValidator:
 
     def _other(self, direction: Direction, kind: str) -> Handler:
         def happen(run: Run, position: int, seq: int, payload: Payload) -> None:
-            following: Following = run.protocol or self._begin(run)
-            if not following.over:
-                following.position, following.seq, following.kind = position, seq, kind
-                by = payload.get("by") if direction == "?" else None
-                event = Event(direction, kind, None, payload, by if isinstance(by, str) and by else None)
-                self._step(run, event, payload)
+            by = payload.get("by") if direction == "?" else None
+            known = by if isinstance(by, str) and by else None
+            happening = Happening("event", kind, payload, direction=direction, by=known)
+            self._happen(run, position, seq, kind, happening, payload)
 
         return happen
+
+    def _text(self, kind: str, said: tuple[Literal["user", "agent"], str]) -> Handler:
+        speaker, key = said
+
+        def happen(run: Run, position: int, seq: int, payload: Payload) -> None:
+            following: Following = run.protocol or self._begin(run)
+            for text in _news(following, payload) if kind == CHAT_START else (payload.get(key),):
+                if text is not None:
+                    self._happen(run, position, seq, kind, Happening(speaker, value=text), payload)
+
+        return happen
+
+    def _happen(
+        self, run: Run, position: int, seq: int, kind: str, happening: Happening, payload: Payload
+    ) -> None:
+        """Judge what happened, if it is an event."""
+        following: Following = run.protocol or self._begin(run)
+        if following.over:
+            return
+        outcome, event, _, _ = self._project(happening, skim=True)
+        if event is not None:
+            following.position, following.seq, following.kind = position, seq, kind
+            self._step(run, event, payload)
+        elif outcome == "unknown call":
+            following.position, following.seq, following.kind = position, seq, kind
+            stage = Situation(following.place, following.held).stage
+            refusal = unknown_call(stage, Event("!", happening.name or ""))
+            self._tell_verdict(run, "PROTOCOL_VIOLATION", Refused.of(refusal, None))
+            following.over = not self._goes_on
 
     def _step(self, run: Run, event: Event, payload: Payload) -> None:
         following: Following = run.protocol
@@ -249,21 +289,27 @@ def _closing(following: Following) -> Verdict | UsageError:
         return error
 
 
-def _key(name: object) -> object:
-    return name if type(name) is str or type(name) is int else None
+def _id(payload: Payload, key: str) -> str | None:
+    name = payload.get(key)
+    return name if type(name) is str else str(name) if type(name) is int else None
 
 
-def _answer(payload: Payload) -> dict[str, Any]:
-    """The fields of a result as a guard gives them: its own, or its `text`; `error` is null if all went well."""
-    error = payload.get("error")
-    if payload.get("ok") is False or error is not None:
-        return {"error": error if error is not None else "failed"}
-    result = payload.get("result")
-    if result is None:
-        return {"error": None}
-    if isinstance(result, dict):
-        return {"error": None, **result}
-    try:
-        return {"error": None, "text": result if isinstance(result, str) else encode(result).decode()}
-    except (TypeError, ValueError, AttributeError, RecursionError):
-        return {"error": None}
+_SAID: dict[str, tuple[Literal["user", "agent"], str]] = {
+    GENERATE_START: ("user", "prompt"),
+    STREAM_START: ("user", "prompt"),
+    CHAT_START: ("user", "messages"),
+    GENERATE_END: ("agent", "response"),
+    CHAT_END: ("agent", "response"),
+    STREAM_END: ("agent", "full_response"),
+}
+"""Who speaks in which kind of event, and where it stands what was said."""
+
+
+def _news(following: Following, payload: Payload) -> Iterable[object]:
+    """What the user has said since: a chat is told from its beginning each time."""
+    told = payload.get("messages")
+    messages = told if isinstance(told, list) else []
+    said = [one.get("content") for one in messages if isinstance(one, dict) and one.get("role") == "user"]
+    new = said[following.heard :]
+    following.heard = max(following.heard, len(said))
+    return new

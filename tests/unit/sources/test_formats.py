@@ -172,7 +172,7 @@ def test_old_function_calls():
         {"role": "function", "name": "book", "content": "done"},
     ]
     (run,) = read(as_json({"messages": messages}))
-    assert summary(run.messages) == [("call", "book", BOOK), ("result", "book", {"text": "done", "call": BOOK})]
+    assert summary(run.messages) == [("call", "book", BOOK), ("result", "book", {"text": "done", "error": None, "call": BOOK})]
 
 
 def test_custom_tools_take_text():
@@ -226,9 +226,9 @@ def test_tools_that_the_service_runs_are_calls():
     assert summary(run.messages) == [
         ("call", "web_search", {"query": "x"}),
         ("call", "roll", {"d": 6}),
-        ("result", "roll", {"text": "4", "call": {"d": 6}}),
+        ("result", "roll", {"text": "4", "error": None, "call": {"d": 6}}),
         ("call", "roll", {}),
-        ("error", "roll", {"text": "no dice", "call": {}}),
+        ("error", "roll", {"text": "no dice", "error": "no dice", "call": {}}),
     ]
 
 
@@ -302,7 +302,7 @@ def test_messages_of_langchain():
     assert summary(found.messages) == [
         ("user", None, {"text": "find a flight"}),
         ("call", "book", BOOK),
-        ("result", "book", {"text": "done", "call": BOOK}),
+        ("result", "book", {"text": "done", "error": None, "call": BOOK}),
         ("agent", None, {"text": "booked"}),
     ]
 

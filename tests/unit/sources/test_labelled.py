@@ -45,10 +45,10 @@ def told(runs):
 EXPECTED = {
     "r1": [
         ("call", "search", {"to": "JFK"}, 0),
-        ("result", "search", {"text": ""}, 1),
+        ("result", "search", {"error": None}, 1),
         ("event", "Approved", {}, 2),
     ],
-    "r2": [("call", "search", {}, 0), ("result", "2nd try", {"text": ""}, 1)],
+    "r2": [("call", "search", {}, 0), ("result", "2nd try", {"error": None}, 1)],
 }
 
 

@@ -77,7 +77,7 @@ def test_messages_inside_records(tmp_path):
         ("event", "approved", None, 3),
         ("user call", None, None, 4),
     ]
-    assert runs[0].messages[1].payload == {"text": "fine", "call": {"x": 1}, "call_id": "1"}
+    assert runs[0].messages[1].payload == {"text": "fine", "error": None, "call": {"x": 1}, "call_id": "1"}
     assert [len(run.messages) for run in runs] == [5, 0, 0, 1]
 
 

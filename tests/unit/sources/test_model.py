@@ -9,8 +9,8 @@ from random import Random
 import msgspec
 import pytest
 
-from accord.sources.bodies import as_object, as_text
-from accord.sources.calls import OpenCalls
+from accord.projection.bodies import as_object, as_text
+from accord.projection.open_calls import OpenCalls
 from accord.sources.metadata import scalars
 from accord.sources.model import Message
 from accord.sources.moments import as_seconds, iso_seconds
@@ -61,13 +61,20 @@ def test_bytes_that_are_no_json_are_text():
 def test_payload_of_a_result():
     call = Message("call", 0, '{"x": 1}', "t", "c1")
     answer = Message("result", 1, '{"ok": true, "call": {"x": 2}, "call_id": "c9"}', "t", "c1", call)
-    assert answer.payload == {"ok": True, "call": {"x": 1}, "call_id": "c1"}
+    assert answer.payload == {"ok": True, "error": None, "call": {"x": 1}, "call_id": "c1"}
     alone = Message("error", 1, '{"call": {"x": 2}, "call_id": "c9"}', "t")
-    assert alone.payload == {}
-    assert Message("result", 1, "", "t").payload == {"text": ""}
-    assert Message("result", 1, None, "t").payload == {"text": ""}
-    assert Message("result", 1, {}, "t").payload == {}
-    assert Message("result", 1, "{}", "t").payload == {}
+    assert alone.payload == {"error": '{"call": {"x": 2}, "call_id": "c9"}'}
+    assert Message("result", 1, {}, "t", "c7").payload == {"error": None, "call": {}, "call_id": "c7"}
+    assert Message("result", 1, {}, "t", None, call).payload == {"error": None, "call": {"x": 1}, "call_id": "c1"}
+    assert Message("result", 1, "", "t").payload == {"text": "", "error": None}
+    assert Message("result", 1, None, "t").payload == {"text": "null", "error": None}
+    assert Message("result", 1, {}, "t").payload == {"error": None}
+    assert Message("result", 1, "{}", "t").payload == {"error": None}
+
+
+def test_a_row_that_was_recorded_as_an_event_is_as_it_was_judged():
+    row = Message("result", 1, {"x": 1, "call": {"y": 2}, "call_id": "c1"}, "t", labelled=True)
+    assert row.payload == {"x": 1, "error": None, "call": {"y": 2}, "call_id": "c1"}
 
 
 def test_a_payload_is_new_each_time():

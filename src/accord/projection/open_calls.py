@@ -7,32 +7,40 @@ no id, by name or by order.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from accord.sources.model import Message
+from typing import Generic, Protocol, TypeVar
 
 __all__ = ["OpenCalls"]
+
+
+class _Call(Protocol):
+    @property
+    def name(self) -> str | None: ...
+
+    @property
+    def call_id(self) -> str | None: ...
+
+
+C = TypeVar("C", bound=_Call)
 
 # More calls than this are never open at once but in runs made to be slow; the oldest are then left unanswered.
 _MOST_OPEN = 256
 
 
-class OpenCalls:
+class OpenCalls(Generic[C]):
     """The calls of one run that have no result yet, in their order."""
 
     __slots__ = ("_open",)
 
     def __init__(self) -> None:
-        self._open: list[Message] = []
+        self._open: list[C] = []
 
-    def add(self, call: Message) -> None:
+    def add(self, call: C) -> None:
         """A call is made."""
         self._open.append(call)
         if len(self._open) > _MOST_OPEN:
             del self._open[0]
 
-    def answer(self, call_id: str | None, name: str | None) -> Message | None:
+    def answer(self, call_id: str | None, name: str | None) -> C | None:
         """The call that a result with this id and this name answers; it is open no longer."""
         calls = self._open
         if not calls:

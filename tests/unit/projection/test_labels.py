@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from accord.machine.contract import compile_contract
+from accord.projection.labels import labeller_of
 
 RULE = '\nrule "r" { at most 1 A }'
 
@@ -22,4 +23,4 @@ RULE = '\nrule "r" { at most 1 A }'
     ],
 )
 def test_what_a_label_can_depend_on(contract, reads):
-    assert compile_contract(contract).labeller.reads_outputs == reads
+    assert labeller_of(compile_contract(contract)).reads_outputs == reads

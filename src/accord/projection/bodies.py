@@ -10,7 +10,7 @@ from typing import TypeAlias, cast
 
 import msgspec
 
-__all__ = ["Body", "as_object", "as_text", "as_value", "decoded"]
+__all__ = ["Body", "as_object", "as_text", "as_value", "decoded", "text_in_parts"]
 
 Body: TypeAlias = "msgspec.Raw | str | dict[str, object] | list[object] | int | float | bool | None"
 
@@ -49,6 +49,11 @@ def as_text(body: Body) -> str:
     if isinstance(body, dict) and "type" in body and (text := _text_of_part(body)):
         return text  # a content of one part, not in a list
     return _as_json(body)
+
+
+def text_in_parts(body: list[object]) -> str:
+    """The text in a content of several parts; empty if a list is none, or holds no text."""
+    return "\n".join([text for text in map(_text_of_part, body) if text]) if _is_parts(body) else ""
 
 
 def _is_parts(body: list[object]) -> bool:
