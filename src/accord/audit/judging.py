@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from accord.audit.coverage import applied_rules, edges_taken
-from accord.audit.model import Breach, Refused, Verdict, refused_by
-from accord.audit.steps import Steps, Word, status_at_end
+from accord.audit.model import Breach, Verdict, refused_by
+from accord.audit.steps import Steps, Word, ending
 from accord.audit.tally import MOST_BROKEN, Group, Tally, count, note
+from accord.calls.replay import Replay, is_alone
 from accord.errors import InternalError, UsageError
 from accord.machine.events import Event
 from accord.machine.extent import Extent
-from accord.monitor.quick import quick_step
-from accord.monitor.refusals import Refusal, belonging, unknown_call
-from accord.monitor.step import begin, step, tick
-from accord.monitor.verdicts import Violation
+from accord.monitor.refusals import Refusal, belonging
+from accord.monitor.step import tick
+from accord.monitor.verdicts import Blocked, Violation
 from accord.projection.happenings import KINDS
 from accord.projection.labels import labeller_of
 from accord.projection.projection import projection_of
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from accord.audit.model import Status
+    from accord.calls.replay import Judged
+    from accord.machine.clocks import Time
     from accord.machine.contract import Contract
     from accord.machine.standing import Standing
     from accord.monitor.step import Situation
@@ -92,6 +94,27 @@ class Judge(ABC):
         groups, known = self._groups[status]
         note(groups, known, run, breach, runs)
 
+    def count(self, judged: Judged, seen: Seen) -> None:
+        """Count what became of a message."""
+        message, projected, verdict, before = judged[:4]
+        if verdict is None or before is None:
+            return  # it is no event
+        if isinstance(verdict, Blocked):
+            raise UsageError(f"message {message.index} cannot be judged: {verdict.reason}")
+        event = projected.event
+        if event is not None:
+            book = before.stage.stages.book
+            if len(self.tally.exercised) < len(book.machines):
+                _count_rules(self.tally, applied_rules(book, before.rules, event))
+        if isinstance(verdict, Violation):
+            seen.first = seen.first or Breach(refused_by(verdict), message.index, seen.events)
+            seen.refused += 1
+            count_blocked(self.tally, event or Event("!", message.name or ""), message.kind, message.name, 1)
+        elif event is not None and not event.to_rules:
+            _count_edges(self.tally, standing_of(before, event), event, 1)
+        self.tally.waited += judged.waited
+        seen.events += 1
+
     def verdict(self, run: Run, breach: Breach | None, status: Status, events: int, refused: int) -> Verdict:
         """The verdict, counted."""
         self.tally.statuses[status] += 1
@@ -100,6 +123,22 @@ class Judge(ABC):
         if breach is not None:
             self.note(status, run.key, breach)
         return Verdict(run.key, "", status, breach, run.line, events, refused, run.metadata)
+
+
+@dataclass(slots=True)
+class Seen:
+    """What was seen of one run so far."""
+
+    events: int = 0
+    refused: int = 0
+    first: Breach | None = None
+    at: Time | None = None
+
+
+def count_blocked(tally: Tally, event: Event, kind: Kind, name: str | None, times: int) -> None:
+    """Count what a guard would have refused: what the agent does. What reaches it has happened."""
+    if event.direction == "!":
+        count(tally.blocked, Word(event, name if kind == "call" else None).text, times)
 
 
 _SKIPPED = -1
@@ -159,20 +198,30 @@ class TableJudge(Judge):
         self._entries[kind][name] = made
         return made
 
-    def judge(self, run: Run) -> Verdict:
-        """One look-up per event."""
+    def judge(self, run: Run) -> Verdict:  # noqa: C901, PLR0912 - the loop of an audit, which calls nothing that it need not
+        """One look-up per event; where calls are out at the same time, as a guard would have decided."""
         steps, entries = self.steps, self._entries
         rows, visits = steps.rows, self._visits
-        row = events = refused = 0
-        first: Breach | None = None
+        messages, seen = run.messages, Seen()
+        row = 0
+        replay: Replay | None = None
+        passed_over = -1
         message = None
-        for message in run.messages:
+        for place, message in enumerate(messages):
             entry = entries[message.kind].get(message.name)
             if entry is None:
                 entry = self._entry(message.kind, message.name)
             entry.times += 1
             column = entry.column if entry.tests is None else _tested(entry, message)
-            if column < 0:
+            if replay is None and message.kind == "call" and not is_alone(messages, place):
+                replay = Replay(self.contract, self.protocol, begun=steps.situations[row])
+            if replay is not None:
+                for judged in replay.happen(message):
+                    self.count(judged, seen)
+                if replay.is_quiet:
+                    row, replay = steps.row(replay.calls.settled), None
+                continue
+            if column < 0 or place == passed_over:
                 continue
             try:
                 visits[row][column] += 1
@@ -182,16 +231,20 @@ class TableJudge(Judge):
             if code < 0:
                 code = steps.work_out(row, column)
             if code & 1:
-                if first is None:
-                    first = Breach(steps.refusal(row, column), message.index, events)
-                refused += 1
+                if seen.first is None:
+                    seen.first = Breach(steps.refusal(row, column), message.index, seen.events)
+                seen.refused += 1
+                if message.kind == "call":  # it would not have run, so it would not have ended
+                    passed_over = place + 1
             row = code >> 1
-            events += 1
+            seen.events += 1
         self.tally.messages += 0 if message is None else message.index + 1
-        if first is not None:
-            return self.verdict(run, first, "violating", events, refused)
-        status, owed = steps.closing(row)
-        return self.verdict(run, None if owed is None else Breach(owed, None, events), status, events, 0)
+        for judged in () if replay is None else replay.finish():
+            self.count(judged, seen)
+        if seen.first is not None:
+            return self.verdict(run, seen.first, "violating", seen.events, seen.refused)
+        status, owed = steps.closing(row) if replay is None else ending(*replay.close(None))
+        return self.verdict(run, None if owed is None else Breach(owed, None, seen.events), status, seen.events, 0)
 
     def _make_room(self, row: int, column: int) -> None:
         """Count a first visit, where there is no place to count it yet."""
@@ -228,7 +281,7 @@ def count_place(tally: Tally, steps: Steps, row: int, column: int, number: int) 
     """Count what a place of the table, looked up so often, has exercised, or would have blocked."""
     word = steps.words[column]
     event, refused = word.event, steps.rows[row][column] & 1
-    if refused:
+    if refused and event.direction == "!":
         count(tally.blocked, word.text, number)
     if not word.known:
         return
@@ -253,66 +306,30 @@ class StepJudge(Judge):
     """Judges by the steps of the monitor."""
 
     def judge(self, run: Run) -> Verdict:
-        """As a refusing monitor would."""
-        situation = begin(self.contract, self.protocol)
-        tally = self.tally
-        is_timed = situation.stage.stages.is_timed
-        events = refused = calls = 0
-        first: Breach | None = None
-        message, at = None, None
-        project = self.projection.event
-        for message in run.messages:
-            calls += message.kind == "call"
-            outcome, event, _, _ = project(message, skim=True)
+        """As a guard would have decided."""
+        replay, seen, tally = Replay(self.contract, self.protocol), Seen(), self.tally
+        is_timed = self.projection.is_timed
+        for judged in replay.follow(run.messages):
+            message, (outcome, event, _, _) = judged.happened, judged.projected
+            tally.calls += message.kind == "call"
             if event is None:
                 self.skip(outcome, message.kind, message.name)
-                if outcome == "unknown call":
-                    event = Event("!", message.name or "")
-                    first = first or Breach(_unknown(situation, event), message.index, events)
-                    count(tally.blocked, event.word)
-                    refused += 1
-                    events += 1
-                continue
-            if is_timed:
+            elif is_timed:
                 if event.at is None:
                     raise UsageError(f"the contract uses time, and message {message.index} was recorded without one")
-                at = event.at
-            self._cover(situation, event)
-            after = quick_step(situation, event)
-            if after is None:
-                after, verdict = step(situation, event, "refuse")
-                if isinstance(verdict, Violation):
-                    first = first or Breach(refused_by(verdict), message.index, events)
-                    refused += 1
-                    count(tally.blocked, Word(event, message.name if message.kind == "call" else None).text)
-                    situation = after
-                    events += 1
-                    continue
-            if not event.to_rules:
-                _count_edges(tally, standing_of(situation, event), event, 1)
-            situation = after
-            events += 1
-        tally.calls += calls
-        tally.messages += 0 if message is None else message.index + 1
-        if first is not None:
-            return self.verdict(run, first, "violating", events, refused)
-        if is_timed and at is None:
+                seen.at = event.at
+            self.count(judged, seen)
+        tally.messages += run.messages[-1].index + 1 if run.messages else 0
+        if seen.first is not None:
+            return self.verdict(run, seen.first, "violating", seen.events, seen.refused)
+        if is_timed and seen.at is None:
             raise UsageError("the contract uses time, and nothing that it looks at was recorded with one")
-        status, owed = status_at_end(situation, at)
-        return self.verdict(run, None if owed is None else Breach(owed, None, events), status, events, 0)
-
-    def _cover(self, situation: Situation, event: Event) -> None:
-        book = situation.stage.stages.book
-        if len(self.tally.exercised) < len(book.machines):
-            _count_rules(self.tally, applied_rules(book, situation.rules, event))
+        status, owed = ending(*replay.close(seen.at))
+        return self.verdict(run, None if owed is None else Breach(owed, None, seen.events), status, seen.events, 0)
 
     def finish(self) -> Tally:
         """Nothing is left to be done."""
         return self.tally
-
-
-def _unknown(situation: Situation, event: Event) -> Refused:
-    return refused_by(Violation.of(unknown_call(situation.stage, event), None))
 
 
 def standing_of(situation: Situation, event: Event) -> Standing:

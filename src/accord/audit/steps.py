@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from accord.machine.events import Event
     from accord.monitor.step import Situation
 
-__all__ = ["UNKNOWN", "Steps", "TooManyRowsError", "Word"]
+__all__ = ["UNKNOWN", "Steps", "TooManyRowsError", "Word", "ending"]
 
 UNKNOWN = -1
 """What stands in the table where nothing is worked out yet."""
@@ -89,7 +89,7 @@ class Steps:
         if known:
             after, verdict = step(before, event, "refuse")
             refused = isinstance(verdict, Violation)
-            code = 2 * (row if refused else self._row(after)) + refused
+            code = 2 * (row if refused else self.row(after)) + refused
         else:
             code = 2 * row + 1
         self.rows[row][column] = code
@@ -113,10 +113,11 @@ class Steps:
         """The status of a run that ends there with nothing refused, and what is owed."""
         found = self._closings.get(row)
         if found is None:
-            found = self._closings[row] = status_at_end(self.situations[row], None)
+            found = self._closings[row] = ending(*close(self.situations[row], None, None))
         return found
 
-    def _row(self, situation: Situation) -> int:
+    def row(self, situation: Situation) -> int:
+        """The row of a situation, which is made if it is new."""
         key = self._key(situation)
         known = self._row_of.get(key)
         if known is not None:
@@ -136,9 +137,8 @@ class Steps:
         return stage.standing.configurations, tuple([node.state for node in stage.rules]), isinstance(place, Aside)
 
 
-def status_at_end(situation: Situation, at: float | None) -> tuple[Status, Refused | None]:
-    """The status of a run that ends there with nothing refused, and what is owed."""
-    closed, verdict = close(situation, None, at)
+def ending(closed: Situation, verdict: object) -> tuple[Status, Refused | None]:
+    """The status of a run with nothing refused that was closed like this, and what is owed."""
     phase = closed.place.phase if isinstance(closed.place, Aside) else "complete"
     if phase == "unrecognised":
         return "unrecognised", None

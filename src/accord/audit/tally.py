@@ -68,8 +68,10 @@ class Tally(msgspec.Struct, tag="tally"):
     violations: list[Group] = []
     owed: list[Group] = []
     """The same for runs that ended too early."""
+    waited: int = 0
+    """Calls that a guard would have held until an earlier call of their message had ended."""
     blocked: dict[str, int] = {}
-    """How often each word would have been refused by a guard."""
+    """How often each action would have been refused by a guard."""
     traffic: dict[str, int] = {}
     """How often each edge of the protocol was taken: `state/symbol`, by their numbers."""
     exercised: list[int] = []
@@ -119,7 +121,7 @@ def _add_group(groups: list[Group], known: dict[tuple[str, str], Group], new: Gr
 def add_to(total: Tally, other: Tally) -> None:
     """Add a tally to another, which is changed."""
     total.files += other.files
-    for name in ("messages", "calls", "events", "refused", "ignored", "broken"):
+    for name in ("messages", "calls", "events", "refused", "waited", "ignored", "broken"):
         setattr(total, name, getattr(total, name) + getattr(other, name))
     for into, out in (
         (total.statuses, other.statuses),

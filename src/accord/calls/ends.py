@@ -7,7 +7,7 @@ rule may or may not count an end that it looks at with guards. An end that would
 from __future__ import annotations
 
 from itertools import product, zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from accord.calls.footprint import end_of
 from accord.machine.extent import Extent
@@ -53,8 +53,9 @@ def _after(world: Situation, end: Event) -> Iterator[Situation]:
         for number, node in enumerate(stage.rules)
     ]
     slices = [_slices(world, place, end, at) for place in range(len(stages.sliced_rules))]
-    for row in zip_longest(protocols, *rules, *slices):
-        chosen = [options[0] if one is None else one for one, options in zip(row, (protocols, *rules, *slices), strict=True)]
+    options: list[list[Any]] = [protocols, *rules, *slices]
+    for row in zip_longest(*options):
+        chosen: list[Any] = [some[0] if one is None else one for one, some in zip(row, options, strict=True)]
         standing, registers, course = chosen[0]
         nodes = tuple(chosen[1 : 1 + len(rules)])
         after = stages.at(standing, nodes)

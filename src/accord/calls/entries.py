@@ -6,7 +6,7 @@ back (`undone`), it has happened (`done`), or nobody knows (`unknown`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from accord.ledger.represent import own_copy
 from accord.machine.events import Event
@@ -14,7 +14,6 @@ from accord.machine.events import Event
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from accord.canonical import Json
     from accord.calls.footprint import Footprint
     from accord.machine.clocks import Time
 
@@ -57,7 +56,7 @@ class Out(NamedTuple):
 
     ticket: str
     name: str
-    arguments: Mapping[str, Json]
+    arguments: Mapping[str, Any]
     digest: str
     events: tuple[Event, ...]
     started: bool

@@ -95,5 +95,3 @@ def related(log: tuple[Logged, ...], about: Footprint) -> list[Logged]:
                     wanted |= touches
                     growing = True
     return [logged for place, logged in enumerate(log) if chosen[place]]
-
-

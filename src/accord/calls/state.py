@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from accord.calls.entries import Firm, Out, Passing
 from accord.calls.footprint import located
-from accord.calls.worlds import TOO_MANY, fold, judge, worlds, worlds_about
+from accord.calls.worlds import TOO_MANY, fold, judge, take, worlds, worlds_about
 from accord.monitor.verdicts import OK, Ok
 
 if TYPE_CHECKING:
@@ -61,6 +61,9 @@ class Calls(NamedTuple):
 
     def happened(self, event: Event) -> tuple[Calls, Verdict]:
         """The session after an event that is no call, and the verdict on it; if it is refused, nothing has changed."""
+        if not self.log:
+            after, verdict = take(self.settled, event)
+            return (Calls(after) if type(verdict) is Ok else self), verdict
         verdict, _ = self.judge(event)
         return (self.with_entry(Firm(event)) if type(verdict) is Ok else self), verdict
 

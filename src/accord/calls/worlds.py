@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from accord.calls.entries import Logged, Out, Step
+    from accord.language.values import Frozen
     from accord.machine.events import Event
     from accord.monitor import Verdict
     from accord.monitor.step import Situation
@@ -135,14 +136,19 @@ def _parts(situation: Situation, touched: set[tuple[object, ...]] | None) -> Ite
     yield stage.standing, held.registers
     course, slices = held.course, held.slices
     if course is not None:
-        keys = course.instances if touched is None else [part[1] for part in touched if part[0] == "instance"]
-        for key in keys:
-            yield "instance", key, course.instances.get(key)  # type: ignore[arg-type] # it is a key
+        for key in _keys(course.instances, touched, "instance"):
+            yield "instance", key, course.instances.get(key)
     for place, sliced in enumerate(slices):
         yield "called", place, sliced.called
-        keys = sliced.instances if touched is None else [part[2] for part in touched if part[:2] == ("slice", place)]
-        for key in keys:
-            yield place, key, sliced.instances.get(key)  # type: ignore[arg-type] # the same
+        for key in _keys(sliced.instances, touched, "slice", place):
+            yield place, key, sliced.instances.get(key)
+
+
+def _keys(all_of: Iterable[Frozen], touched: set[tuple[object, ...]] | None, *kind: object) -> Iterable[Frozen]:
+    """The keys of the instances that were touched; all of them if that may be any."""
+    if touched is None:
+        return all_of
+    return [part[-1] for part in touched if part[:-1] == kind]  # type: ignore[misc] # the last of these is a key
 
 
 def _touched(log: Sequence[Logged]) -> set[tuple[object, ...]] | None:

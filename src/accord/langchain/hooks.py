@@ -378,11 +378,13 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         state = sitting.opened.state if sitting.is_still else sitting.session.here()
         waits = state.desk.stopped is not None or stuck(state, state.desk.now) is not None
         here = state.worlds() or [state.settled]
-        shown = []
-        for tool in request.tools:
-            ours = isinstance(tool, BaseTool) and self._law.judges(tool.name)
-            if not ours or (not waits and self._law.may_be_shown(here, tool.name)):
-                shown.append(tool)
+        law = self._law
+        shown = [
+            tool
+            for tool in request.tools
+            if not (isinstance(tool, BaseTool) and law.judges(tool.name))
+            or (not waits and law.may_be_shown(here, tool.name))
+        ]
         return request if len(shown) == len(request.tools) else request.override(tools=shown)
 
     def _without_refused(self, request: ModelRequest[Any], sitting: Sitting) -> ModelRequest[Any]:

@@ -16,16 +16,16 @@ from weakref import ref
 from langchain_core.messages import ToolMessage
 
 from accord.calls.entries import Out
-from accord.errors import NotDone, StoreError
+from accord.errors import StoreError
 from accord.integrations.batch import in_words, withheld
 from accord.integrations.exchange import ToolCall
 from accord.integrations.guard import reserving, words
 from accord.integrations.guard.decisions import Change, Decision, Remark
 from accord.integrations.guard.reviewing import digest_of
 from accord.integrations.guard.running import INTERRUPTED
-from accord.integrations.payloads import why_not_json
 from accord.langchain.arguments import complete, differs
 from accord.langchain.messages import add_update, outcome_of, refusal, replaced, strip, tell_changed
+from accord.language.labels import normalise
 from accord.ledger.attempts import why
 from accord.monitor.verdicts import Ok
 from accord.monitor.wording import quote_text
@@ -162,7 +162,7 @@ class Runner:
             later = self._keeping.later
             if later is None:
                 return self._settle(run, result, outcome.result)
-            return add_update(result, self._note(later, run, self._worth_keeping(run, outcome.result), None))
+            return add_update(result, self._note(later, run, self._worth_keeping(outcome.result), None))
         return add_update(result, self._fail(run, outcome.error))
 
     def failed(self, run: Run, error: Exception) -> Any:  # noqa: ANN401 - the same
@@ -249,7 +249,7 @@ class Runner:
         kept = later.returned(run.sitting, run.where, run.decision.call.id, result, error)
         return {self._settings.keys.returns: [kept]}
 
-    def _worth_keeping(self, run: Run, result: dict[str, Any]) -> dict[str, Any]:
+    def _worth_keeping(self, result: dict[str, Any]) -> dict[str, Any]:
         """A result is kept until it is folded if the contract or the ledger looks at it."""
         return result if self._law.looks_at_results or self._settings.ledger is not None else {"error": None}
 

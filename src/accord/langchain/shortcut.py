@@ -15,7 +15,6 @@ from accord.calls.footprint import located
 from accord.integrations.guard.reserving import remember_done
 from accord.integrations.guard.reviewing import digest_of
 from accord.integrations.guard.state import State
-from accord.monitor.events import make_event
 from accord.monitor.quick import quick_step
 
 if TYPE_CHECKING:

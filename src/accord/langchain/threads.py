@@ -10,14 +10,15 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from accord.calls.entries import Out
 from accord.errors import UsageError
 from accord.integrations.exchange import ToolCall
 from accord.integrations.guard.decisions import Change, Remark
 from accord.integrations.guard.looking import look_at
-from accord.calls.entries import Out
 from accord.integrations.payloads import why_not_json
 from accord.langchain.sealing import Where
 from accord.monitor.step import status
+from accord.projection.payloads import of_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

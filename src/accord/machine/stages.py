@@ -183,6 +183,7 @@ class Stages:
         "is_timed",
         "is_wide",
         "looks_at_data",
+        "machine",
         "name",
         "registers",
         "sliced",
@@ -199,8 +200,9 @@ class Stages:
         most = standings.limits.instances
         machines = [book.machines[index] for index in book.sliced]
         self.sliced_rules = tuple(SlicedRule(machine, machine.each or (), most) for machine in machines)
-        protocol = standings.machine if sliced is None else sliced.standings.machine
-        self.is_timed = protocol.is_timed or book.is_timed
+        self.machine = standings.machine if sliced is None else sliced.standings.machine
+        """The protocol, sliced or not; where there is none, one that everything passes."""
+        self.is_timed = self.machine.is_timed or book.is_timed
         self.is_wide = self.is_timed or sliced is not None or bool(machines)
         """Whether sessions hold an `Extent`."""
         self.name = standings.machine.name

@@ -213,7 +213,7 @@ class Guard:
         return self._session.settle(ticket, result)
 
     def fail(self, ticket: str, error: object) -> Verdict:
-        """A call has failed. What that means stands in the contract: it is taken back, it has happened, or nobody knows.
+        """A call has failed; what that means stands in the contract.
 
         Of a call of which nobody knew, this says that it has not happened. So does `accord.NotDone` as the error.
         """

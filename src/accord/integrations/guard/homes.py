@@ -140,7 +140,14 @@ class MemoryHome(Home, Forking):
                 mine[0] = ticket = f"#{numbered}"
                 tools, call = self._tools, (Event("!", label),)
                 out = Out(
-                    ticket, name, {}, "", call, True, tools.failure(name, label), ends=tools.ends(name)  # noqa: FBT003 - it has started
+                    ticket,
+                    name,
+                    {},
+                    "",
+                    call,
+                    started=True,
+                    failure=tools.failure(name, label),
+                    ends=tools.ends(name),
                 )
                 here = here._replace(desk=here.desk._replace(numbered=numbered)).at(here.calls.with_entry(out))
             self._here = here; lane.left = CLOSED  # fmt: skip  # noqa: E702

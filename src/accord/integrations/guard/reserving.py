@@ -32,7 +32,6 @@ from accord.integrations.guard.state import Done
 from accord.ledger.attempts import Given
 from accord.ledger.represent import own_copy
 from accord.machine.events import Event
-from accord.monitor.events import make_event
 from accord.monitor.refusals import unknown_call
 from accord.monitor.verdicts import OK, TICKING, Blocked, Ok, Violation
 from accord.projection.payloads import of_error
@@ -419,9 +418,8 @@ def release(
     if begun and out.failure == "unknown" and out.lost is None:
         return lose(policy, state, out, why, at)
     without = state._replace(desk=unuse(state.desk, out.reviews))
-    if out.failure == "done":
-        if begun or not _stands(state, out):
-            return settle(policy, state, ticket, of_error(why, None, None), at, failed=True)
+    if out.failure == "done" and (begun or not _stands(state, out)):
+        return settle(policy, state, ticket, of_error(why, None, None), at, failed=True)
     passed = pass_time(policy, without.at(state.calls.replaced(out)), at)
     word = out.events[-1].word if out.events else out.name
     note = Remark("call failed", {"call": ticket, "event": word, "why": why})

@@ -208,7 +208,9 @@ def _open(
         return None
     lasts = None if gate is None else policy.review_lasts
     expires = None if lasts is None or at is None else at + lasts
-    review = Review(desk.numbered + 1, name, label, dict(payload), digest_of(label, payload), gate, at, expires, call=call)
+    review = Review(
+        desk.numbered + 1, name, label, dict(payload), digest_of(label, payload), gate, at, expires, call=call
+    )
     return put_on_desk(state, [review], at), review
 
 
@@ -267,7 +269,9 @@ def decide(
         raise UsageError("the session is closed, so there is nothing to decide any more")
     if review.call is not None:
         if answer not in OUTCOMES or payload is not None:
-            raise UsageError(f"this review asks whether `{review.name}` has happened: `done` or `undone`, got {answer!r}")
+            raise UsageError(
+                f"this review asks whether `{review.name}` has happened: `done` or `undone`, got {answer!r}"
+            )
     elif answer not in ANSWERS:
         raise UsageError(f"a review is decided by `allow`, `deny` or `modify`, got {answer!r}; nothing was decided")
     if (payload is not None) != (answer == "modify"):

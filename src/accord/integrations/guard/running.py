@@ -1,6 +1,6 @@
 """Running tools under a guard: a batch in turn, and a single function.
 
-What runs was reserved before. A tool that raises, or is interrupted, has failed; what that means stands in the contract.
+What runs was reserved before. A tool that raises or is interrupted has failed; what that means is in the contract.
 What was reserved and never begun is taken back.
 """
 

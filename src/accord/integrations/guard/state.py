@@ -39,8 +39,8 @@ class Review(NamedTuple):
     """A question to a person: may this action happen, with exactly this payload?
 
     `name` is the tool, `label` what the contract calls it. `gate` is the label of the step a person makes by allowing
-    it. A review without a gate asks what became of a lost call (`call` is its ticket), or whether an agent that tries the
-    same refused call over and over may go on.
+    it. A review without a gate asks what became of a lost call, whose ticket `call` is, or whether an agent that tries
+    the same refused call over and over may go on.
     `modified` is the payload that a person has put in its place. Its id names its number and, by the digest, action and
     payload, so that it cannot be taken for another one.
     """

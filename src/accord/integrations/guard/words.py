@@ -74,7 +74,9 @@ def rests_on_others(name: str, others: list[str]) -> str:
 
 def rests_on_lost(name: str, lost: list[Out]) -> str:
     """Whether it is legal depends on calls of which nobody knows whether they have happened."""
-    which = ", ".join(f"{quote_text(out.name)} (call {quote_text(out.ticket)}: {quote_text(out.lost or '')})" for out in lost)
+    which = ", ".join(
+        f"{quote_text(out.name)} (call {quote_text(out.ticket)}: {quote_text(out.lost or '')})" for out in lost
+    )
     return (
         f"{quote_text(name)} is not allowed while nobody knows whether an earlier call has happened: {which}. "
         "Ask the person in charge to settle that, or do something else."

@@ -1,0 +1,267 @@
+"""A recorded run, judged as a guard would have decided about it.
+
+A guard looks at the calls of one message together: a call that is not legal whatever becomes of the earlier ones is
+held until they have ended. So a recorded call that would have waited is judged when the earlier calls of its message
+have ended, and its own end after it. The end of a call that was refused would not have come: it is no event.
+
+A recording in which no call has an end does not speak of ends; its calls count when they are made.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from accord.calls.entries import End, Out
+from accord.calls.state import Calls
+from accord.machine.events import Event
+from accord.monitor.refusals import unknown_call
+from accord.monitor.step import begin, close
+from accord.monitor.verdicts import OK, Ok, Violation
+from accord.projection.happenings import ENDS, Happened
+from accord.projection.projection import projection_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from accord.machine.clocks import Time
+    from accord.machine.contract import Contract
+    from accord.monitor import Verdict
+    from accord.monitor.step import Situation
+    from accord.projection.projection import Projected
+
+__all__ = ["Judged", "Recorded", "Replay", "is_alone"]
+
+
+class Recorded(Happened, Protocol):
+    """A happening of a recorded run: it knows which message it came from."""
+
+    @property
+    def index(self) -> int:
+        """The number of the message."""
+
+
+class Judged(NamedTuple):
+    """What became of one happening: what it is to the contract, and the verdict if it is an event.
+
+    `before` is where the session was, as if every call that is out counted. `waited` says that a guard would have held
+    the call for a while. `follows` says that it was not judged because the call that it ends was refused.
+    """
+
+    happened: Recorded
+    projected: Projected
+    verdict: Verdict | None = None
+    before: Situation | None = None
+    waited: bool = False
+    follows: bool = False
+
+
+class _Held(NamedTuple):
+    """A call that waits, and its end if that has come already."""
+
+    call: Recorded
+    projected: Projected
+    alone: bool
+    end: Recorded | None = None
+
+
+def is_alone(run: Sequence[Recorded], place: int) -> bool:
+    """Whether nothing happens between a call and its result, so that it can be judged as if it took no time.
+
+    What was recorded as an event takes none, and a recording that speaks of no ends does not tell.
+    """
+    call = run[place]
+    if place + 1 < len(run):
+        following = run[place + 1]
+        if following.answers is call and following.kind == "result":
+            return True
+    return call.labelled or not any(happened.kind in ENDS for happened in run)
+
+
+class Replay:
+    """Follows one run, happening by happening."""
+
+    def __init__(self, contract: Contract, protocol: str | None, begun: Situation | None = None) -> None:
+        """`begun` is where the session is, if not at its beginning."""
+        self.contract = contract
+        self.projection = projection_of(contract, protocol)
+        self.calls = Calls(begin(contract, protocol) if begun is None else begun)
+        self._tickets: dict[int, str] = {}
+        self._refused: set[int] = set()
+        self._held: list[_Held] = []
+        self._message = -1
+        self._made = 0
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing is out and nothing waits: where the session is, is all there is to know."""
+        return not self.calls.log and not self._held and not self._refused
+
+    def follow(self, run: Sequence[Recorded]) -> Iterator[Judged]:
+        """All of a run."""
+        for place, happened in enumerate(run):
+            yield from self.happen(happened, alone=happened.kind == "call" and is_alone(run, place))
+        yield from self.finish()
+
+    def happen(self, happened: Recorded, *, alone: bool = False) -> Iterator[Judged]:
+        """What a happening is, and whatever was judged because of it, in the order in which it was.
+
+        `alone` says of a call that nothing happens before it has returned.
+        """
+        kind = happened.kind
+        if kind in ENDS and happened.answers is not None and not happened.labelled:
+            yield from self._end(happened, happened.answers)
+            return
+        if self._held and (kind != "call" or happened.index != self._message):
+            yield from self._judge_held(finally_=True)
+        projected = self.projection.event(happened, skim=True)
+        if kind == "call" and not happened.labelled:
+            self._message = happened.index
+            if self._held:
+                self._held.append(_Held(happened, projected, alone=alone))
+            else:
+                yield from self._judge_call(_Held(happened, projected, alone=alone), finally_=False)
+            return
+        if projected.event is None:
+            yield Judged(happened, projected)
+            return
+        yield self._take(happened, projected, projected.event)
+
+    def finish(self) -> Iterator[Judged]:
+        """What is judged because nothing more will come."""
+        if self._held:
+            yield from self._judge_held(finally_=True)
+
+    def close(self, at: Time | None) -> tuple[Situation, Verdict]:
+        """Whether something is owed, whatever became of the calls that have no end; they are lost."""
+        calls = self.calls
+        for logged in calls.log:
+            if type(logged) is Out:
+                calls = calls.replaced(logged, logged._replace(lost="it has no end"))
+        here = calls.worlds() or [calls.settled]
+        closed = [close(world, None, at) for world in here]
+        return next(((place, verdict) for place, verdict in closed if type(verdict) is not Ok), closed[0])
+
+    # -- calls ---------------------------------------------------------------------------------------------------------
+
+    def _judge_call(self, held: _Held, *, finally_: bool, waited: bool = False) -> Iterator[Judged]:
+        """One call; if it has to wait, it is held."""
+        call, projected, alone, _ = held
+        event = projected.event
+        if event is None:
+            if projected.outcome == "unknown call":
+                self._refused.add(id(call))
+                refusal = unknown_call(self.calls.settled.stage, Event("!", call.name or ""))
+                yield Judged(call, projected, Violation.of(refusal, None), self.calls.settled)
+                return
+            if not alone:
+                self._go_out(call, ())
+            yield Judged(call, projected)
+            return
+        self._let_time_pass(event)
+        before = self._before()
+        if alone and self._overdue is None:
+            self.calls, verdict = self.calls.happened(event)
+        else:
+            verdict = self._overdue or self.calls.judge(event)[0]
+        if type(verdict) is Ok:
+            if not alone:
+                self._go_out(call, (event,))
+        elif not finally_ and self._is_awaited(call):
+            self._held.append(held)
+            return
+        else:
+            self._refused.add(id(call))
+        yield Judged(call, projected, verdict, before, waited)
+
+    def _go_out(self, call: Recorded, events: tuple[Event, ...]) -> None:
+        name = call.name or ""
+        ends = tuple([End(event.label, event.to_rules) for event in self.projection.ends(name)])
+        if not events and not ends:
+            return
+        self._made += 1
+        ticket = self._tickets[id(call)] = str(self._made)
+        label = events[-1].label if events else None
+        arguments = events[-1].payload if events else call.payload
+        out = Out(
+            ticket,
+            name,
+            arguments,
+            str(call.index),
+            events,
+            started=True,
+            failure=self.contract.failure_of(name, label),
+            ends=ends,
+        )
+        self.calls = self.calls.with_entry(out)
+
+    def _is_awaited(self, call: Recorded) -> bool:
+        """Whether an earlier call of the same message is out."""
+        index = str(call.index)
+        return any(type(logged) is Out and logged.digest == index and logged.lost is None for logged in self.calls.log)
+
+    def _judge_held(self, *, finally_: bool) -> Iterator[Judged]:
+        """Judge what waits, in order, until something has to wait on."""
+        while self._held:
+            waiting, self._held = self._held, []
+            yield from self._judge_call(waiting[0], finally_=finally_, waited=True)
+            if self._held:  # it waits on, and so does everything behind it
+                self._held = waiting
+                return
+            self._held = waiting[1:]
+            if waiting[0].end is not None:
+                yield from self._settle(waiting[0].end, waiting[0].call)
+
+    # -- ends ----------------------------------------------------------------------------------------------------------
+
+    def _end(self, happened: Recorded, call: Happened) -> Iterator[Judged]:
+        for place, held in enumerate(self._held):
+            if held.call is call:
+                self._held[place] = held._replace(end=happened)
+                return
+        yield from self._settle(happened, call)
+        if self._held:
+            yield from self._judge_held(finally_=False)
+
+    def _settle(self, happened: Recorded, call: Happened) -> Iterator[Judged]:
+        projected = self.projection.event(happened, skim=True)
+        if id(call) in self._refused:
+            self._refused.discard(id(call))
+            yield Judged(happened, projected, follows=True)
+            return
+        out = self.calls.out(self._tickets.pop(id(call), ""))
+        if out is not None and happened.kind == "error" and out.failure != "done":
+            if out.failure == "undone":
+                self.calls = self.calls.replaced(out)
+            else:
+                self.calls = self.calls.replaced(out, out._replace(lost="it failed"))
+            yield Judged(happened, projected)
+            return
+        if out is not None:
+            self.calls = self.calls.counted(out)
+        if projected.event is None:
+            yield Judged(happened, projected)
+            return
+        yield self._take(happened, projected, projected.event)
+
+    # -- everything else -----------------------------------------------------------------------------------------------
+
+    def _take(self, happened: Recorded, projected: Projected, event: Event) -> Judged:
+        self._let_time_pass(event)
+        before = self._before()
+        if self._overdue is not None:
+            return Judged(happened, projected, self._overdue, before)
+        self.calls, verdict = self.calls.happened(event)
+        return Judged(happened, projected, verdict, before)
+
+    def _let_time_pass(self, event: Event) -> None:
+        self._overdue: Verdict | None = None
+        if self.projection.is_timed and event.at is not None:
+            self.calls, verdict = self.calls.later(event.at)
+            self._overdue = None if verdict is OK or type(verdict) is Ok else verdict
+
+    def _before(self) -> Situation:
+        """Where the session is if every call that is out counts."""
+        if not self.calls.log:
+            return self.calls.settled
+        here = self.calls.worlds(ends=False)
+        return self.calls.settled if not here else here[0]
