@@ -24,7 +24,6 @@ from accord.errors import UsageError
 from accord.language.labels import print_word
 from accord.machine.events import Event
 from accord.machine.slices import SlicedRule
-from accord.machine.standing import OpenStanding
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -112,7 +111,7 @@ class Stage:
         """Link a step that the label alone decided."""
         if not (self.shared and target.shared and self.stages.book.is_plain(direction, label)):
             return  # a session that is wide never comes here
-        if isinstance(self.standing, OpenStanding):
+        if self.standing.standings.machine.passes(direction, label):
             self.stages.take_room(1)  # labels can be anything there
         word = (print_word(direction, label),)
         if self.stages.looks_at_data:
@@ -183,6 +182,7 @@ class Stages:
         "is_timed",
         "is_wide",
         "looks_at_data",
+        "machine",
         "name",
         "registers",
         "sliced",
@@ -199,8 +199,9 @@ class Stages:
         most = standings.limits.instances
         machines = [book.machines[index] for index in book.sliced]
         self.sliced_rules = tuple(SlicedRule(machine, machine.each or (), most) for machine in machines)
-        protocol = standings.machine if sliced is None else sliced.standings.machine
-        self.is_timed = protocol.is_timed or book.is_timed
+        self.machine = standings.machine if sliced is None else sliced.standings.machine
+        """The protocol, sliced or not; where there is none, one that everything passes."""
+        self.is_timed = self.machine.is_timed or book.is_timed
         self.is_wide = self.is_timed or sliced is not None or bool(machines)
         """Whether sessions hold an `Extent`."""
         self.name = standings.machine.name

@@ -68,7 +68,11 @@ def take(standing: Standing, holding: Holding, event: Event) -> Taken | Refused:
             held = spread(following, holding)
             return Taken(following, held, plain=held is holding)
     matching = standing.matching(direction, label, partner, event.time)
-    return _take_with_data(standing, holding, matching, event) if matching else Refused()
+    if matching:
+        return _take_with_data(standing, holding, matching, event)
+    if standing.standings.machine.passes(direction, label):
+        return Taken(standing, holding, plain=not isinstance(holding, Possibilities))
+    return Refused()
 
 
 def spread(following: Standing, holding: Registers) -> Holding:
@@ -81,7 +85,7 @@ def spread(following: Standing, holding: Registers) -> Holding:
 def _take_with_data(
     standing: Standing, holding: Holding, matching: Collection[Symbol], event: Event
 ) -> Taken | Refused:
-    direction, label, partner, payload, by, _ = event
+    direction, label, partner, payload, by = event[:5]
     standings = standing.standings
     machine = standings.machine
     wanted = {n for n in machine.by_event[direction, label] if machine.symbols[n] in matching}
