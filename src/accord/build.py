@@ -128,9 +128,18 @@ def contract(*items: Item) -> Document:
     return Document(tuple(items))
 
 
-def protocol(name: str | None, *steps: Protocol, each: str | field | None = None) -> Declaration:
-    """`protocol Name = …`; a bare protocol has the name `None`. With `each` every value of that field has its own."""
-    return Declaration(None if name is None else _name(name), sequence(steps), each=_slice(each))
+def protocol(
+    name: str | None,
+    *steps: Protocol,
+    each: str | field | None = None,
+    open: bool = False,  # noqa: A002 - the word of the language
+) -> Declaration:
+    """`protocol Name = …`; a bare protocol has the name `None`. With `each` every value of that field has its own.
+
+    One that is `open` lets pass what it does not name.
+    """
+    named = None if name is None else _name(name)
+    return Declaration(named, sequence(steps), each=_slice(each), is_open=open)
 
 
 # -- steps -------------------------------------------------------------------------------------------------------------

@@ -62,7 +62,7 @@ FLOORS = {
         "no key": 0.05,
         "the key of the call": 0.02,
         "a key written in another way": 0.02,
-        "an ignored label": 0.02,
+        "an event that passes": 0.02,
         "a new instance was refused": 0.02,
         "an instance had nothing left to remember": 0.01,
     },
@@ -122,8 +122,8 @@ class Health:
 
 def reference_of(document: Document, mode: str, at: float | None) -> semantics.Session:
     first = document.declarations[0] if document.declarations else None
-    body, each = (first.body, first.each) if first else (None, None)
-    return semantics.Session(body, mode, rules=document.rules, each=each, at=at)
+    body, each, is_open = (first.body, first.each, first.is_open) if first else (None, None, False)
+    return semantics.Session(body, mode, rules=document.rules, each=each, at=at, is_open=is_open)
 
 
 class Mirror:
@@ -275,8 +275,8 @@ class Witness:
         if course is None or course.each is None:
             return
         event = telling.event()
-        self.happened["an ignored label"] += course.ignores(event.label)
-        if course.ignores(event.label):
+        if not course.names(event):
+            self.happened["an event that passes"] += course.is_open
             return
         key = key_of(event, course.each)
         self.happened["no key"] += key is None
@@ -378,7 +378,7 @@ class Pair:
             telling = self.telling(at)
             self.told.append(str(telling))
             self.witness.event(telling)
-            self.health.met.event(telling.action.direction, telling.payload)
+            self.health.met.event(self.document, telling.action.direction, telling.action.label, telling.payload)
             foretold = telling.tell(self.other, peek=True) if self.rng.random() < 0.2 else ...
             theirs, mine = telling.tell(self.reference), telling.tell(self.other)
             if foretold not in (..., mine):

@@ -40,6 +40,7 @@ from accord.language.tree import (
 from accord.limits import DEFAULT_LIMITS
 from tests.properties.generate import LABELS, random_action, random_protocol
 
+OPEN = 0.3  # how many protocols are open
 PATHS = (("x",), ("x",), ("y",), ("o", "z"))
 LISTS = ((0, 1), ("a", True, None), (), ((0, 1), ("a",)))
 SCALARS = (0, 1, 1.0, 2, -1, 0.5, "a", "b", "1", "", True, False, None, *LISTS)
@@ -210,7 +211,7 @@ def random_document(rng: Random, *, data: bool, rules: bool) -> tuple[Document, 
         items: list[Declaration | Rule] = []
         if not (rules and rng.random() < 0.15):
             body, _ = random_protocol(rng)
-            items.append(Declaration("P", decorated(rng, body) if data else body))
+            items.append(Declaration("P", decorated(rng, body) if data else body, is_open=rng.random() < OPEN))
         if rules:
             items += [random_rule(rng, f"rule {index}") for index in range(rng.randint(1, 3))]
         document = Document(tuple(items), Source(""))

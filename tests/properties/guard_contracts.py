@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from random import Random
 
 from accord import ContractError, Limits, compile
@@ -18,7 +19,6 @@ from accord.language.tree import (
     Action,
     Choice,
     Deadline,
-    Declaration,
     Document,
     Interleaving,
     Protocol,
@@ -51,7 +51,7 @@ def contract_for_tools(rng: Random, flavour: str) -> Contract:
     while True:
         over_time = "time" in flavour or "slices" in flavour
         document, _ = (random_contract_over_time if over_time else random_contract)(rng, flavour)
-        items = [Declaration(each.name, toolish(rng, each.body), each=each.each) for each in document.declarations]
+        items = [replace(declared, body=toolish(rng, declared.body)) for declared in document.declarations]
         inclined = Document((*items, *document.rules), Source(""))
         if not any(d.severity == "error" for d in check_document(inclined, LIMITS)):
             return compile_document(inclined, LIMITS)

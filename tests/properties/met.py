@@ -58,6 +58,25 @@ class Stands:
         return coarse(self.places[id(step)])
 
 
+NAMED = ("named", "not named")
+
+
+def unnamed(flavour: str) -> Census:
+    """Events that the protocol names and others, where it is open and where it is not."""
+    kinds = ("closed", "open") + ("closed and sliced", "open and sliced") * ("slices" in flavour)
+    return Census(f"events and what the protocol names, {flavour}", kinds, NAMED)
+
+
+def naming(document: Document, direction: str, label: str) -> Iterator[Cell]:
+    """Whether an event is named, and by what kind of protocol."""
+    for declaration in document.declarations:
+        kind = "open" if declaration.is_open else "closed"
+        kind += "" if declaration.each is None else " and sliced"
+        steps = [node for node, _ in walk(declaration.body) if isinstance(node, Action)]
+        named = any((step.direction, step.label) == (direction, label) for step in steps)
+        yield kind, NAMED[not named]
+
+
 class Met:
     """What sessions without time and slices met."""
 
@@ -69,6 +88,7 @@ class Met:
         self.open = None if rules else Census(f"open at once, {flavour}", ("possibilities", "words"), AMOUNTS, never)
         self.values = Census("values that guards met", VALUES, OPERATORS) if flavour == "data" else None
         self.rules = self._rules(flavour) if rules else None
+        self.unnamed = unnamed(flavour)
         self._stands = Stands()
 
     @staticmethod
@@ -85,11 +105,12 @@ class Met:
 
     def censuses(self) -> Iterator[Census]:
         """All tables."""
-        tables = (self.messages, self.values, self.lives, self.open, self.rules)
+        tables = (self.messages, self.values, self.lives, self.open, self.rules, self.unnamed)
         yield from (census for census in tables if census is not None)
 
     def event(self, document: Document, state: State | None, event: Event, kind: str, clause: str) -> None:
         """An event was answered, by the protocol or a rule; the state is the one before it."""
+        self.unnamed.add(naming(document, event.direction, event.label))
         if state is not None:
             if self.open is not None:
                 amounts = {"possibilities": len(state), "words": len(moves(state))}
@@ -178,11 +199,12 @@ class MetOverTime:
         self.deadlines = Census(f"deadlines that passed, {flavour}", DEADLINES, places) if time else None
         never = block(["no key"], GIVEN[2:], "then nothing is in the call")
         self.keys = Census(f"keys of events, {flavour}", KEYS, GIVEN, never) if slices else None
+        self.unnamed = unnamed(flavour)
         self._stands = Stands()
 
     def censuses(self) -> Iterator[Census]:
         """All tables."""
-        tables = (self.lives, self.open, self.deadlines, self.keys)
+        tables = (self.lives, self.open, self.deadlines, self.keys, self.unnamed)
         yield from (census for census in tables if census is not None)
 
     def waiting(self, document: Document, states: Collection[State], at: float) -> None:
@@ -195,8 +217,9 @@ class MetOverTime:
                 name = f"deadline on {NAMES[type(timed.deadline.body)]}"
                 self.deadlines.add((name, place) for place in self._stands.of(document, timed.deadline))
 
-    def event(self, direction: str, payload: dict) -> None:
+    def event(self, document: Document, direction: str, label: str, payload: dict) -> None:
         """An event is about to be told."""
+        self.unnamed.add(naming(document, direction, label))
         if self.keys is None:
             return
         told = "sent" if direction == "!" else "received"

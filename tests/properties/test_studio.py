@@ -140,8 +140,9 @@ def accepts(reference, action, payload=None, by=None):
 def compared(document, rng, flavour, seen, met):
     """One random trace; the first difference in words."""
     mode = rng.choice(("halt", "refuse"))
-    body = document.declarations[0].body if document.declarations else None
-    reference = semantics.Session(body, mode, rules=document.rules)
+    first = document.declarations[0] if document.declarations else None
+    body = first.body if first else None
+    reference = semantics.Session(body, mode, rules=document.rules, is_open=first is not None and first.is_open)
     state = semantics.start(body) if body is not None else None
     mine = Walked(document, mode)
     history = [mine.now]
@@ -175,7 +176,7 @@ def compared(document, rng, flavour, seen, met):
             seen["lit"] += 1
             if bare(semantics.word(telling.action)) not in words:
                 return f"{telling} was accepted and is not lit"
-            if state is not None:
+            if state is not None and reference._course.names(telling.event()):
                 event = telling.action
                 state = semantics.step(state, event.direction, event.label, event.partner, telling.payload, telling.by)
         history.append(mine.now)
@@ -315,11 +316,13 @@ def ways(seed, count, flavour):
     while seen["contracts"] < count:
         document, _ = random_contract(rng, flavour)
         text = printed(document)
-        body = document.declarations[0].body if document.declarations else None
+        first = document.declarations[0] if document.declarations else None
+        body = first.body if first else None
         if body is None or "B" in text or "C" in text or "(" in text.partition("rule")[2]:
             continue  # a way leaves open what steps carry and whom they reach, so it could not be gone
         seen["contracts"] += 1
-        reference, mine = semantics.Session(body, "refuse", rules=document.rules), Walked(document, "refuse")
+        reference = semantics.Session(body, "refuse", rules=document.rules, is_open=first.is_open)
+        mine = Walked(document, "refuse")
         alphabet = [semantics.places.Action(sign, label) for sign in "!?" for label in ("a", "b", "c", "Unrecognized")]
         named = [event for event in alphabet if semantics.word(event) in text]  # there is a way to these, if to any
         for _ in range(12):

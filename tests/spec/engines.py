@@ -150,7 +150,8 @@ class ReferenceEngine(Engine):
         alone = not subject.document.declarations
         body = None if alone else subject.declaration(protocol).body
         each = None if alone else subject.declaration(protocol).each
-        self.session = Session(body, mode, rules=subject.document.rules, each=each, at=at)
+        is_open = not alone and subject.declaration(protocol).is_open
+        self.session = Session(body, mode, rules=subject.document.rules, each=each, at=at, is_open=is_open)
 
     @staticmethod
     def _answer(verdict: ReferenceVerdict) -> Answer:

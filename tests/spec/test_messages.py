@@ -48,7 +48,8 @@ class Reference:
         protocols = [d for d in self.document.declarations if case.protocol in {None, d.name}]
         each = protocols[0].each if protocols else None
         body = protocols[0].body if protocols else None
-        self.session = Session(body, "refuse", rules=self.document.rules, each=each)
+        is_open = bool(protocols) and protocols[0].is_open
+        self.session = Session(body, "refuse", rules=self.document.rules, each=each, is_open=is_open)
 
     def message(self, message):
         answers_user = message.answers is not None and message.answers.kind == "user call"

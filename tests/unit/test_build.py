@@ -59,6 +59,8 @@ SAME = {
     ),
     "each id: !a.?b": b.protocol(None, b.send("a"), b.receive("b"), each="id"),
     'protocol P = each order."unit price": !a': b.protocol("P", b.send("a"), each=b.field("order", "unit price")),
+    "protocol P open = !a": b.protocol("P", b.send("a"), open=True),
+    "protocol P open = each id: !a": b.protocol("P", b.send("a"), each="id", open=True),
     'rule "r" { each id: within 7d after A require B and C }': b.rule(
         "r", b.within("7d", "A", Combination("and", (Happened(b.message("B")), Happened(b.message("C"))))), each="id"
     ),
@@ -101,6 +103,7 @@ def test_every_function_is_tried():
         lambda: b.rule(1, b.limit(1, "A")),
         lambda: b.rule("r", b.limit(1, "A"), each=3),
         lambda: b.protocol(None, b.end, each=b""),
+        lambda: b.protocol(None, b.end, open=True),
         lambda: b.deadline(b.end, "5s", b.end),
         lambda: b.deadline(b.send("a"), "5s"),
         lambda: b.deadline(b.send("a"), "0s", b.end),

@@ -187,9 +187,10 @@ def _choices(screen: Screen, stepper: Stepper) -> str:
     if is_over(situation.place):
         lines.append("      nothing; `undo` takes the last event back, `reset` starts again")
     else:
-        if isinstance(situation.standing, OpenStanding):
-            sliced = situation.stage.stages.sliced is not None
-            what = "that the protocol does not name" if sliced else "else too: there is no protocol"
+        stages = situation.stage.stages
+        if stages.machine.is_open:
+            alone = stages.sliced is None and isinstance(situation.standing, OpenStanding)
+            what = "else too: there is no protocol" if alone else "that the protocol does not name"
             lines.append(f"      anything {what}")
         if status(situation) == "complete":
             lines.append("      `close`: the session may end here")

@@ -301,7 +301,16 @@ _TABLE = (
         "`each field:` stands once, in front of a whole protocol or rule, and ends in a colon. There is then one "
         "instance for every value of that field.",
         "protocol Order = !open.each order_id: !create.end",
-        "protocol Order = each order_id: !create.end",
+        "protocol Order open = each order_id: !create.end",
+    ),
+    Code(
+        "W048",
+        "sliced protocol refuses what it does not name",
+        "A protocol refuses every message that it does not name, sliced or not; earlier versions let them pass if it "
+        "was sliced. With `open` behind its name a protocol has no business with them: an agent with fifty tools of "
+        "which three matter needs only these three in it.",
+        "protocol Order = each order_id: !create.?paid.!ship.end",
+        "protocol Order open = each order_id: !create.?paid.!ship.end",
     ),
     Code(
         "E050",

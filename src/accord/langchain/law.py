@@ -14,7 +14,6 @@ from accord.integrations.guard.decisions import Change, Decision
 from accord.integrations.guard.tool_events import ToolEvents
 from accord.integrations.guard.visible import may_be_called
 from accord.machine.stages import Stage
-from accord.machine.standing import OpenStanding
 from accord.monitor.events import make_event
 from accord.monitor.step import is_over
 
@@ -183,11 +182,9 @@ def people_steps(policy: Policy, here: Sequence[Situation]) -> tuple[str, ...]:
     for world in here:
         if is_over(world.place):
             return ()
-        standing = world.standing
-        if isinstance(standing, OpenStanding):
-            offered = set(policy.gates)
-        else:
-            offered = {symbol.label for symbol in standing.symbols if symbol.gated}
+        passes = world.stage.stages.standings.machine.passes
+        offered = {gate for gate in policy.gates if passes("?", gate)}
+        offered |= {symbol.label for symbol in world.standing.symbols if symbol.gated}
         possible = offered if possible is None else possible & offered
     return tuple(sorted(possible or ()))
 
@@ -196,24 +193,23 @@ def finished(state: State) -> bool:
     """Whether a session is over: nothing is out, and nothing more can happen.
 
     INVARIANT: one that has just begun is not, so that whoever looks for the next session of a thread finds one. Where
-    there is no protocol, or one for each of many instances, labels that it does not name can happen at any time.
+    there is no protocol, one that is open, or one for each of many instances, something can happen at any time.
     """
     if state.log:
         return False
     settled = state.settled
     if is_over(settled.place):
         return True
-    if isinstance(settled.standing, OpenStanding) or not settled.complete or settled.allowed:
+    if settled.stage.stages.standings.machine.is_open or not settled.complete or settled.allowed:
         return False
     start = settled.stage.stages.start
     return (settled.standing.number, settled.rules) != (start.standing.number, start.rules)
 
 
 def _only_people(world: Situation) -> bool:
-    standing = world.standing
-    if isinstance(standing, OpenStanding):
+    if world.stage.stages.standings.machine.is_open:
         return False
-    return all(symbol.gated for symbol in standing.symbols)
+    return all(symbol.gated for symbol in world.standing.symbols)
 
 
 def _sent_labels(policy: Policy) -> tuple[str, ...]:

@@ -3,7 +3,8 @@
 Every node is an object whose `kind` says what it is. Places in the text and comments are left behind; everything else
 comes back exactly. Reading trusts nothing: what does not fit is a `UsageError` that says where, as a path from `$`.
 
-Version 2 added deadlines and slices, version 3 the events block and what is between roles. A contract is written in
+Version 2 added deadlines and slices, version 3 the events block and what is between roles, version 4 protocols that are
+open. A contract is written in
 the oldest version that can hold it, so that whoever reads only that one still can.
 """
 
@@ -58,7 +59,14 @@ if TYPE_CHECKING:
 __all__ = ["clause_from_json", "clause_to_json", "document_from_json", "document_to_json"]
 
 FORMAT = "accord.contract"
-OLDEST, TIMED, VERSION = 1, 2, 3
+OLDEST, TIMED, LABELLED, VERSION = 1, 2, 3, 4
+
+_LACKING = (
+    (TIMED, "neither deadlines nor slices"),
+    (LABELLED, "no events, records, enums or protocols between roles"),
+    (VERSION, "no protocols that are open"),
+)
+"""What a version before that one does not have."""
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
@@ -72,8 +80,10 @@ def document_to_json(document: Document) -> dict[str, Json]:
 
 def _version_of(document: Document) -> int:
     """The oldest version that can hold a document."""
-    if document.events is not None or document.globals or document.types:
+    if any(declaration.is_open for declaration in document.declarations):
         return VERSION
+    if document.events is not None or document.globals or document.types:
+        return LABELLED
     if any(isinstance(item, Declaration | Rule) and item.each is not None for item in document.items):
         return TIMED
     if any(isinstance(rule.body, Within) for rule in document.rules):
@@ -94,6 +104,8 @@ def _item_to_json(item: Item) -> Json:
         return global_to_json(item)
     is_rule = isinstance(item, Rule)
     written: dict[str, Json] = {"kind": "rule" if is_rule else "protocol", "name": item.name}
+    if isinstance(item, Declaration) and item.is_open:
+        written["open"] = True
     if item.each is not None:
         written["each"] = list(item.each)
     return {**written, "body": _rule_to_json(item.body) if isinstance(item, Rule) else _protocol_to_json(item.body)}
@@ -221,11 +233,7 @@ def document_from_json(value: object) -> Document:
         raise UsageError("a protocol without a name stands alone - at `$.items`")
     document = Document(tuple(items))
     if _version_of(document) > found[1]:
-        what = (
-            "neither deadlines nor slices"
-            if found[1] < TIMED
-            else "no events, records, enums or protocols between roles"
-        )
+        what = next(lacking for version, lacking in _LACKING if found[1] < version)
         raise UsageError(f"version {found[1]} has {what} - at `$.version`")
     return document
 
@@ -247,11 +255,19 @@ def _item(value: object, at: str) -> Item:
         item = Rule(reader.text("name"), _rule_from_json(body, inside), each=reader.path("each", optional=True))
     elif kind == "protocol":
         protocol = _protocol_from_json(body, inside)
-        item = Declaration(reader.name("name", optional=True), protocol, each=reader.path("each", optional=True))
+        item = _declaration(reader, protocol)
     else:
         raise UsageError(f"expected a protocol, a rule, events, a record or an enum, got {kind!r} - at `{at}.kind`")
     reader.done()
     return item
+
+
+def _declaration(reader: ObjectReader, body: Protocol) -> Declaration:
+    is_open = "open" in reader.value and cast("bool", reader.get("open", bool, "true or false"))
+    name, each = reader.name("name", optional=True), reader.path("each", optional=True)
+    if is_open and name is None:
+        raise UsageError(f"an open protocol has a name - at `{reader.at}.open`")
+    return Declaration(name, body, each=each, is_open=is_open)
 
 
 def _protocol_from_json(value: object, at: str) -> Protocol:

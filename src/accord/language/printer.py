@@ -87,7 +87,8 @@ def print_document(document: Document, *, width: int = WIDTH) -> str:
         elif isinstance(item, Record | Enumeration):
             out += type_pieces(item, pieces.comments_before)
         else:
-            heading = [f"protocol {item.name} ="] if item.name is not None else []
+            opened = " open" if item.is_open else ""
+            heading = [f"protocol {item.name}{opened} ="] if item.name is not None else []
             heading += [print_slice(item.each)] if item.each is not None else []
             out += [" ".join(heading), Open(INDENT), Break(" ")] if heading else [Open()]
             out += [*pieces.of(item.body), Close()]

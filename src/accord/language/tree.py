@@ -285,7 +285,8 @@ class Comment:
 class Declaration:
     """`protocol Name = …`; the name is `None` for a bare protocol.
 
-    With `each` it is sliced: every value at that path of the payloads has an instance of its own.
+    With `each` it is sliced: every value at that path of the payloads has an instance of its own. One that `is_open`
+    has no business with messages that it does not name, in that direction: they pass. Any other refuses them.
     """
 
     name: str | None
@@ -293,6 +294,11 @@ class Declaration:
     span: Span = field(default=NOWHERE, compare=False)
     name_span: Span = field(default=NOWHERE, compare=False)
     each: Path | None = None
+    is_open: bool = False
+
+    def __post_init__(self) -> None:
+        if self.is_open and self.name is None:
+            raise UsageError("an open protocol has a name: `protocol Name open = …`")
 
 
 Item: TypeAlias = Declaration | Rule | Events | GlobalProtocol | Record | Enumeration

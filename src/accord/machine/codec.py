@@ -44,6 +44,7 @@ class _MachineRecord(msgspec.Struct, forbid_unknown_fields=True):
     states: list[_StateRecord]
     name: str | None = None
     each: list[str] | None = None
+    open: bool = False
 
 
 # Made once, while the module is imported: making it is not safe when several threads do it at the same time.
@@ -76,7 +77,8 @@ def decode_machine(value: bytes | str | dict[str, Json]) -> Machine:
         raise UsageError("this is no machine: a symbol stands twice")
     if record.each == []:
         raise UsageError("this is no machine: it is sliced by no field")
-    machine = Machine(symbols, states, record.name, None if record.each is None else tuple(record.each))
+    each = None if record.each is None else tuple(record.each)
+    machine = Machine(symbols, states, record.name, each, record.open)
     check_forks(machine)
     _check_clauses(machine)
     if machine_digest(machine) != record.digest:

@@ -158,7 +158,7 @@ class _Draft:
         first = self.resolve(0)
         if first != 0:
             raise InternalError("a protocol that starts with a jump reached the compiler")
-        return Machine(tuple(self.symbols), tuple(states), declaration.name, declaration.each)
+        return Machine(tuple(self.symbols), tuple(states), declaration.name, declaration.each, declaration.is_open)
 
     def states_that_can_end(self) -> set[int]:
         """The states from which the session, or the part they belong to, can still end."""

@@ -188,7 +188,7 @@ class Contract:
 
 def _anything(name: str | None, limits: Limits) -> Standings:
     """For where no protocol says what can happen, or only instances of one do."""
-    return Standings(Machine((), (END_STATE,), name), limits, is_open=True)
+    return Standings(Machine((), (END_STATE,), name, is_open=True), limits)
 
 
 def _recompile(document: Document, limits: Limits) -> Contract:

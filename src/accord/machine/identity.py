@@ -33,10 +33,12 @@ def tables_of(machine: Machine) -> dict[str, Json]:
             record["stop"] = state.stop
         states.append(record)
     sliced: dict[str, Json] = {} if machine.each is None else {"each": list(machine.each)}
+    opened: dict[str, Json] = {"open": True} if machine.is_open else {}
     return {
         "format": FORMAT,
         "version": VERSION,
         **sliced,
+        **opened,
         "symbols": [_symbol(symbol) for symbol in machine.symbols],
         "states": states,
     }

@@ -42,7 +42,7 @@ def _with_sorted_parts(machine: Machine, block_of: dict[int, int]) -> Machine:
         else state
         for number, state in enumerate(machine.states)
     ]
-    return Machine(machine.symbols, tuple(states), machine.name, machine.each)
+    return Machine(machine.symbols, tuple(states), machine.name, machine.each, machine.is_open)
 
 
 def _reachable(machine: Machine) -> list[int]:

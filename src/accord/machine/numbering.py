@@ -45,7 +45,7 @@ def number_canonically(machine: Machine, class_of: dict[int, int]) -> Machine:
             late = state.late and state.late._replace(target=number_of[class_of[state.late.target]])
             states.append(Plain(tuple(edges), state.stop, late))
     symbols = tuple([machine.symbols[order[symbol]] for symbol in used])
-    return Machine(symbols, tuple(states), machine.name, machine.each)
+    return Machine(symbols, tuple(states), machine.name, machine.each, machine.is_open)
 
 
 class _Walk:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from accord.machine.clocks import late
 from accord.machine.configurations import TooManyConfigurationsError, weight
 from accord.machine.rule_forms import RuleState
-from accord.machine.standing import OpenStanding, TimedStanding
+from accord.machine.standing import TimedStanding
 from accord.machine.tables import Symbol
 
 if TYPE_CHECKING:
@@ -105,19 +105,13 @@ def _search(start: _Place, wanted: Symbol, fits: Fits | None, *, waiting: bool) 
     return NOT_DECIDED if cut_short else None
 
 
-def _ignores(standing: Standing, label: str) -> bool:
-    """Whether a label is no business of the protocol: there is none, or it is sliced and does not name it."""
-    machine = standing.standings.machine
-    return isinstance(standing, OpenStanding) or (machine.each is not None and label not in machine.labels)
-
-
 def _is_possible(standing: Standing, wanted: Symbol) -> bool:
     """Whether the protocol has such a message at all; if not, there is nothing to search for."""
     machine = standing.standings.machine
     numbers = machine.by_event.get((wanted.direction, wanted.label), ())
     partners = {machine.symbols[number].partner for number in numbers}
     fits = wanted.partner is None or bool(partners & {None, wanted.partner})
-    return _ignores(standing, wanted.label) or (bool(numbers) and fits)
+    return machine.passes(wanted.direction, wanted.label) or (bool(numbers) and fits)
 
 
 def _key(place: _Place) -> object:
@@ -153,7 +147,8 @@ def _steps(place: _Place) -> Iterator[tuple[Symbol, _Place]]:
         if len(configurations) > _MOST_AT_ONCE:
             raise TooManyConfigurationsError("too many to search through")
         options.append((symbol, standing.standings.at(configurations)))
-    options += [(symbol, standing) for symbol in _named(rules) if _ignores(standing, symbol.label)]
+    passes = standing.standings.machine.passes
+    options += [(symbol, standing) for symbol in _named(rules) if passes(symbol.direction, symbol.label)]
     # What anybody may make happen, a rule may want to be made by a person.
     people = {pattern.label for node in rules for pattern in node.machine.patterns if pattern.gated}
     options += [
@@ -198,8 +193,8 @@ def _named(rules: RuleNodes) -> list[Symbol]:
 
 def _is_legal(place: _Place, wanted: Symbol, fits: Fits | None) -> bool:
     standing, rules, now, _ = place
-    ignored = _ignores(standing, wanted.label)
-    if not ignored and not standing.matching(wanted.direction, wanted.label, wanted.partner, now):
+    passes = standing.standings.machine.passes(wanted.direction, wanted.label)
+    if not passes and not standing.matching(wanted.direction, wanted.label, wanted.partner, now):
         return False
     if not rules:
         return True

@@ -204,7 +204,7 @@ def _due(instance: Instance | None) -> Time | None:
 
 
 class SlicedProtocol:
-    """A protocol with an instance for every key. It ignores the labels that it does not name."""
+    """A protocol with an instance for every key."""
 
     __slots__ = ("path", "standings", "start")
 
@@ -212,10 +212,6 @@ class SlicedProtocol:
         self.standings = standings
         self.path = path
         self.start = Course(Map())
-
-    def ignores(self, label: str) -> bool:
-        """Whether a label is no business of the protocol."""
-        return label not in self.standings.machine.labels
 
     def instance(self, course: Course, key: Frozen, at: Time) -> Instance:
         """The instance of a key, which begins at this time if there is none."""
@@ -226,7 +222,9 @@ class SlicedProtocol:
         return standing, spread(standing, self.standings.registers)
 
     def react(self, course: Course, key: Frozen | NoKey, event: Event) -> Course | Refused:
-        """The instances after an event that the protocol does not ignore."""
+        """The instances after an event that the protocol does not let pass."""
+        if (event.direction, event.label) not in self.standings.machine.by_event:
+            return Refused()
         if isinstance(key, NoKey):
             return Refused((_lacks(self.path, event.direction, event.payload),))
         taken = take(*self.instance(course, key, event.time), event)

@@ -24,7 +24,6 @@ from accord.errors import UsageError
 from accord.language.labels import print_word
 from accord.machine.events import Event
 from accord.machine.slices import SlicedRule
-from accord.machine.standing import OpenStanding
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -112,7 +111,7 @@ class Stage:
         """Link a step that the label alone decided."""
         if not (self.shared and target.shared and self.stages.book.is_plain(direction, label)):
             return  # a session that is wide never comes here
-        if isinstance(self.standing, OpenStanding):
+        if self.standing.standings.machine.passes(direction, label):
             self.stages.take_room(1)  # labels can be anything there
         word = (print_word(direction, label),)
         if self.stages.looks_at_data:

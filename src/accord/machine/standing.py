@@ -15,7 +15,7 @@ from accord.machine import clocks
 from accord.machine.collection import Collection as Values
 from accord.machine.configurations import TooManyConfigurationsError, enter, is_complete, moves, offers, weight
 from accord.machine.guards import UNBOUND, Check, Registers, compile_check
-from accord.machine.tables import Symbol
+from accord.machine.tables import END_STATE, Symbol
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -220,14 +220,11 @@ def check_partners(direction: Direction, label: str, partner: str | None, matchi
 
 
 class Standings:
-    """All standings of one machine that sessions have come to so far; safe to share between threads.
-
-    `is_open` is for contracts without a protocol.
-    """
+    """All standings of one machine that sessions have come to so far; safe to share between threads."""
 
     __slots__ = ("_known", "_room", "checks", "limits", "machine", "places", "registers", "start")
 
-    def __init__(self, machine: Machine, limits: Limits, *, is_open: bool = False) -> None:
+    def __init__(self, machine: Machine, limits: Limits) -> None:
         self.machine = machine
         self.limits = limits
         self.places = {name: index for index, name in enumerate(machine.registers)}
@@ -238,7 +235,7 @@ class Standings:
         self.registers: Registers = tuple(Values() if name in machine.sets else UNBOUND for name in machine.registers)
         self._known: dict[tuple[Configuration, ...], Standing] = {}
         self._room = limits.remembered_standings
-        if is_open:
+        if machine.is_open and not machine.symbols and machine.states == (END_STATE,):
             anywhere = self._known[(0,),] = OpenStanding(self, ((0,),))
             anywhere.shared = True
         self.start = self.begin(0)

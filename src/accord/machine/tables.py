@@ -104,13 +104,15 @@ END_STATE = Plain((), "end")
 class Machine:
     """A compiled protocol. State 0 is the first.
 
-    With `each` it is sliced: every value at that path of the payloads has an instance of its own.
+    With `each` it is sliced: every value at that path of the payloads has an instance of its own. One that `is_open`
+    has no business with what it does not name.
     """
 
     symbols: tuple[Symbol, ...]
     states: tuple[State, ...]
     name: str | None = field(default=None, compare=False)
     each: Path | None = None
+    is_open: bool = False
 
     @cached_property
     def labels(self) -> frozenset[str]:
@@ -129,6 +131,10 @@ class Machine:
         for number, symbol in enumerate(self.symbols):
             found.setdefault((symbol.direction, symbol.label), []).append(number)
         return {event: tuple(numbers) for event, numbers in found.items()}
+
+    def passes(self, direction: str, label: str) -> bool:
+        """Whether what happens is no business of this protocol: it is open, and does not name it."""
+        return self.is_open and (direction, label) not in self.by_event
 
     @cached_property
     def registers(self) -> tuple[str, ...]:

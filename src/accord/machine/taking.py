@@ -69,7 +69,11 @@ def take(standing: Standing, holding: Holding, event: Event) -> Taken | Refused:
             held = spread(following, holding)
             return Taken(following, held, plain=held is holding)
     matching = standing.matching(direction, label, partner, event.time)
-    return _take_with_data(standing, holding, matching, event) if matching else Refused()
+    if matching:
+        return _take_with_data(standing, holding, matching, event)
+    if standing.standings.machine.passes(direction, label):
+        return Taken(standing, holding, plain=not isinstance(holding, Possibilities))
+    return Refused()
 
 
 def spread(following: Standing, holding: Registers) -> Holding:

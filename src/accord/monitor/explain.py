@@ -70,10 +70,15 @@ def _by_protocol(refusal: Refusal, event: Event, got: str) -> str:
     if refusal.lapsed is not None:
         late = explain_late(refusal.lapsed, refusal.now)
         return f"{got} is too late{about}: {late}.{_way_out(refusal, got)}{_now(refusal)}"
+    if instance and event.label not in refusal.stage.stages.machine.labels:
+        return f"{got} is not allowed{_never(refusal, event)}.{_now(refusal)}"
     if not standing.symbols and not isinstance(standing, OpenStanding):
         if instance:
             return f"{got} is not allowed: {instance} is finished, and nothing more may happen with it.{_anew(refusal)}"
-        return f"{got} is not allowed: the session is over and nothing more may happen."
+        over = "the protocol is over, and nothing more of it may happen"
+        if not refusal.stage.stages.machine.is_open:
+            over = "the session is over and nothing more may happen"
+        return f"{got} is not allowed: {over}."
     way_out = _way_out(refusal, got)
     if way_out:
         new = ", which is new" if refusal.is_new else ""
@@ -161,8 +166,7 @@ def _do(refusal: Refusal, step: Symbol | Wait, now: Time | None) -> str:
 
 def _is_either(refusal: Refusal, step: Symbol) -> bool:
     """Whether nothing says in which direction a step goes: neither the protocol nor any rule that names it."""
-    sliced = refusal.stage.stages.sliced
-    told = not isinstance(refusal.standing, OpenStanding) if sliced is None else not sliced.ignores(step.label)
+    told = not refusal.stage.stages.machine.passes(step.direction, step.label)
     patterns = [one for node in refusal.nodes for one in node.machine.patterns if one.label == step.label]
     return not told and not any(one.direction or one.gated for one in patterns)
 
@@ -189,7 +193,8 @@ def _same(refusal: Refusal, step: Symbol | Wait) -> str:
     stages = refusal.stage.stages
     paths: dict[Path, None] = {}
     sliced = stages.sliced
-    if sliced is not None and not sliced.ignores(step.label) and not isinstance(refusal.belongs.protocol, NoKey):
+    about_it = sliced is not None and not stages.machine.passes(step.direction, step.label)
+    if sliced is not None and about_it and not isinstance(refusal.belongs.protocol, NoKey):
         paths[sliced.path] = None
     nodes = {node.machine: node for node in refusal.nodes}
     for rule, key in zip(stages.sliced_rules, refusal.belongs.rules, strict=False):
@@ -201,8 +206,7 @@ def _same(refusal: Refusal, step: Symbol | Wait) -> str:
 
 
 def _never(refusal: Refusal, event: Event) -> str:
-    standing = refusal.standing
-    machine = standing.standings.machine
+    standing, machine = refusal.standing, refusal.stage.stages.machine
     if event.label not in machine.labels:
         meant = did_you_mean(event.label, machine.labels)
         hint = f" (did you mean {quote_text(meant)}?)" if meant else ""

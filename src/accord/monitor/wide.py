@@ -107,7 +107,7 @@ def _by_protocol(here: Situation, event: Event) -> tuple[Standing, Holding, Cour
         if isinstance(taken, Refused):
             return Refusal(stage, event.bare, taken.reasons, extent=held, belongs=belonging(stage, event))
         return taken.standing, taken.holding, None
-    if sliced.ignores(event.label):
+    if stage.stages.machine.passes(event.direction, event.label):
         return stage.standing, held.registers, held.course
     key = key_of(sliced.path, event.direction, event.payload)
     try:

@@ -73,6 +73,8 @@ class Session:
         rules: Iterable[Rule] = (),
         each: Path | None = None,
         at: Time | None = None,
+        *,
+        is_open: bool = False,
     ) -> None:
         if mode not in {"halt", "refuse"}:
             raise ValueError(f"mode is `halt` or `refuse`, not `{mode}`")
@@ -80,7 +82,7 @@ class Session:
         self._rules = tuple(rules)
         self._timed = uses_time(protocol, self._rules)
         self._clock: Time | None = None  # unknown before the beginning
-        self._course = None if protocol is None else begin(protocol, each, 0)
+        self._course = None if protocol is None else begin(protocol, each, 0, is_open=is_open)
         self._history: History = ()  # the accepted events
         self._last_was_unrecognized = False
         self._closing: Verdict | None = None
@@ -127,7 +129,7 @@ class Session:
         if self._course is None:
             return None
         if self._clock is None:
-            return begin(self._course.protocol, self._course.each, at)
+            return begin(self._course.protocol, self._course.each, at, is_open=self._course.is_open)
         return self._course.aged(at)
 
     def _missed(self, at: Time) -> list[str]:

@@ -45,6 +45,7 @@ class Course:
 
     protocol: Protocol
     each: Path | None
+    is_open: bool
     states: Mapping[Datum, State]
 
     def key(self, event: Event) -> Datum | None:
@@ -55,22 +56,23 @@ class Course:
         """The state of an instance, which begins at this time if there is none yet."""
         return self.states[key] if key in self.states else start(self.protocol, at)
 
-    def ignores(self, label: str) -> bool:
-        """Whether a label is no business of the protocol: it is sliced, and names it in neither direction."""
-        if self.each is None:
-            return False
+    def names(self, event: Event) -> bool:
+        """Whether the protocol has such a message anywhere, by direction and label."""
         todo = [self.protocol]
         while todo:
             node = todo.pop()
-            if isinstance(node, Action) and node.label == label:
-                return False
+            if isinstance(node, Action) and (node.direction, node.label) == (event.direction, event.label):
+                return True
             todo.extend(node.children())
-        return True
+        return False
 
     def after(self, event: Event) -> Course | None:
-        """The course after an event; `None` if it is refused, which a named event without a key always is."""
-        if self.ignores(event.label):
-            return self
+        """The course after an event; `None` if it is refused, which a named event without a key always is.
+
+        What an open protocol does not name is not its business; any other refuses it.
+        """
+        if not self.names(event):
+            return self if self.is_open else None
         key = self.key(event)
         after = advance(self.state(key, event.at), event) if key is not None else frozenset()
         return replace(self, states={**self.states, key: after}) if key is not None and after else None
@@ -97,6 +99,6 @@ class Course:
         return min((due for due in dues if due is not None), default=None)
 
 
-def begin(protocol: Protocol, each: Path | None, at: Time) -> Course:
+def begin(protocol: Protocol, each: Path | None, at: Time, *, is_open: bool = False) -> Course:
     """A course before the first event: instances of a sliced protocol begin with their own first events."""
-    return Course(protocol, each, {WHOLE: start(protocol, at)} if each is None else {})
+    return Course(protocol, each, is_open, {WHOLE: start(protocol, at)} if each is None else {})

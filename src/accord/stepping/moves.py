@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accord.machine.standing import OpenStanding
 from accord.machine.tables import Symbol
 from accord.monitor.step import is_over
 from accord.stepping.instances import course_of, symbols_of
@@ -20,7 +19,7 @@ __all__ = ["actions", "occupied"]
 
 
 def actions(situation: Situation) -> tuple[Symbol, ...]:
-    """What may happen now, in the order in which it is numbered; of what the protocol ignores, what the rules name.
+    """What may happen now, in the order in which it is numbered; of what the protocol lets pass, what the rules name.
 
     Of a sliced protocol it is what can happen in any instance and in a new one.
     """
@@ -30,9 +29,8 @@ def actions(situation: Situation) -> tuple[Symbol, ...]:
     of_instances = symbols_of(situation)
     allowed = frozenset(situation.allowed)
     symbols: set[Symbol] = {symbol for symbol in of_instances or standing.symbols if symbol.word in allowed}
-    if isinstance(standing, OpenStanding) and situation.rules:
-        sliced = situation.stage.stages.sliced
-        symbols |= {symbol for symbol in _named(situation.rules) if sliced is None or sliced.ignores(symbol.label)}
+    passes = situation.stage.stages.machine.passes
+    symbols |= {symbol for symbol in _named(situation.rules) if passes(symbol.direction, symbol.label)}
     return tuple(sorted(symbols, key=lambda symbol: symbol.word))
 
 
@@ -41,6 +39,8 @@ def _named(rules: RuleNodes) -> set[Symbol]:
 
     A bare label stands for one that is sent, which always fits it.
     """
+    if not rules:
+        return set()
     patterns = [pattern for node in rules for pattern in node.machine.patterns]
     symbols = {Symbol(pattern.direction or ("?" if pattern.gated else "!"), pattern.label) for pattern in patterns}
     book = rules[0].machine.book

@@ -114,7 +114,7 @@ def questions_about(situation: Situation, symbol: Symbol) -> tuple[Question, ...
     sliced = course_of(situation)
     if sliced is None:
         held = dict(registers_of(situation))
-    elif not sliced[0].ignores(symbol.label):
+    elif not situation.stage.stages.machine.passes(symbol.direction, symbol.label):
         hints[sliced[0].path] = [_known(situation, symbol)]
     for clause in symbol.clauses:
         hints.setdefault(clause.path, []).append(clip(_hint(clause, held), _WIDEST_HINT))

@@ -52,7 +52,7 @@ def situation_object(
         "allowed": [] if over else list(situation.allowed),
         "moves": _moves(situation, actions(situation)),
         "others": [] if over else _moves(situation, others(situation)),
-        "anything": not over and isinstance(situation.standing, OpenStanding),
+        "anything": not over and situation.stage.stages.machine.is_open,
         "sliced": situation.stage.stages.sliced is not None,
         "may_end": not over and status(situation) == "complete",
         "timed": uses_time(situation),

@@ -220,7 +220,7 @@ class Random:
             for i in range(self.random.randrange(4))
         ]
         items += [
-            Declaration(f"P{i}", self.protocol(), each=self.each())
+            Declaration(f"P{i}", self.protocol(), each=self.each(), is_open=self.random.random() < 0.3)
             for i in range(self.random.randrange(0 if items else 1, 3))
         ]
         self.random.shuffle(items)

@@ -44,6 +44,24 @@ def test_a_contract_over_time_comes_back():
     assert value["items"][0]["body"]["steps"][1]["milliseconds"] == 86_400_000
 
 
+def test_an_open_protocol_comes_back():
+    text = "protocol P open = each id: !a\nprotocol Q open = !a\nprotocol R = !a"
+    value = written(text)
+    assert value["version"] == 4
+    assert [item.get("open") for item in value["items"]] == [True, True, None]
+    assert document_from_json(value).items == parse(text).items
+    with pytest.raises(UsageError, match="version 3 has no protocols that are open"):
+        document_from_json({**value, "version": 3})
+
+
+@pytest.mark.parametrize(("change", "wrong"), [({"open": 1}, "true or false"), ({"name": None}, "has a name - at")])
+def test_what_is_no_open_protocol(change, wrong):
+    value = written("protocol P open = !a")
+    value["items"][0] |= change
+    with pytest.raises(UsageError, match=wrong):
+        document_from_json(value)
+
+
 @pytest.mark.parametrize("text", ["!a", 'rule "r" { at most 1 A }', FULL])
 def test_a_contract_is_written_in_the_oldest_version_that_holds_it(text):
     value = written(text)
@@ -159,8 +177,8 @@ def test_damage_of_every_kind_is_refused_or_still_a_contract(health):
 @pytest.mark.parametrize(
     ("path", "new", "says"),
     [
-        (("format",), "x", "accord.contract version 1 to 3"),
-        (("version",), 4, "accord.contract version 1 to 3"),
+        (("format",), "x", "accord.contract version 1 to 4"),
+        (("version",), 5, "accord.contract version 1 to 4"),
         (("version",), True, "expected a number, got `bool` - at `$.version`"),
         (("items",), [], "at least 1, got 0 - at `$.items`"),
         (("items",), {}, "a list, got `dict` - at `$.items`"),

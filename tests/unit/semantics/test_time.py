@@ -16,8 +16,8 @@ TIMED = "!a.?b within 5s else !c"
 def session(text, mode="halt", at=None):
     document = parse(text)
     first = document.declarations[0] if document.declarations else None
-    body, each = (first.body, first.each) if first else (None, None)
-    return Session(body, mode, rules=document.rules, each=each, at=at)
+    body, each, is_open = (first.body, first.each, first.is_open) if first else (None, None, False)
+    return Session(body, mode, rules=document.rules, each=each, at=at, is_open=is_open)
 
 
 @pytest.mark.parametrize("at", [True, False, math.nan, math.inf, -math.inf, "5", b"5", [5], 1j, 10**400])

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accord.machine.standing import OpenStanding
 from accord.machine.tables import Symbol
 from accord.monitor.step import is_over
 
@@ -26,8 +25,9 @@ def may_be_called(world: Situation, label: str, gates: tuple[str, ...]) -> bool:
     if is_over(world.place):
         return False
     stage = world.stage
-    if stage.stages.sliced is not None:
-        return True  # it may be, in some instance or in a new one
+    if stage.stages.sliced is not None:  # it may be, in some instance or in a new one
+        machine = stage.stages.machine
+        return machine.is_open or ("!", label) in machine.by_event
     reached = [stage]
     for _ in range(_DEEPEST + 1):
         if any(_offers(each, label) for each in reached):
@@ -38,7 +38,7 @@ def may_be_called(world: Situation, label: str, gates: tuple[str, ...]) -> bool:
 
 def _offers(stage: Stage, label: str) -> bool:
     standing, book = stage.standing, stage.stages.book
-    if isinstance(standing, OpenStanding):
+    if stage.stages.machine.passes("!", label):
         symbols = [Symbol("!", label)]
     else:
         symbols = [symbol for symbol in standing.symbols if symbol.direction == "!" and symbol.label == label]
@@ -53,7 +53,7 @@ def _after_gates(stage: Stage, gates: tuple[str, ...]) -> list[Stage]:
         rules = stages.book.imagine(stage.rules, symbol, helpful=True)
         if isinstance(rules, int):
             continue
-        if isinstance(standing, OpenStanding):
+        if stages.machine.passes("?", gate):
             after.append(stages.at(standing, rules))
             continue
         following = standing.matching("?", gate, None).values()

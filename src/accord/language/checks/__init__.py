@@ -11,6 +11,7 @@ from accord.language.checks import (
     binding,
     calls,
     choices,
+    closed_slices,
     deceptive_labels,
     deciders,
     declarations,
@@ -39,7 +40,7 @@ __all__ = ["check_document"]
 
 def check_document(document: Document, limits: Limits) -> list[Diagnostic]:
     """Every finding in a parsed text, in source order."""
-    findings = [*declarations.check(document), *rules.check(document)]
+    findings = [*declarations.check(document), *closed_slices.check(document), *rules.check(document)]
     findings += [*events.check(document), *types.check(document)]
     for declaration in document.declarations:
         body, source = declaration.body, document.source

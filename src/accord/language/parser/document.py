@@ -66,8 +66,11 @@ def _declares(tokens: list[Token], at: int) -> bool:
     if word.kind != "word" or word.value not in _READERS or at + 2 >= len(tokens):
         return False
     name, sign = tokens[at + 1], tokens[at + 2]
-    if word.value == "protocol" and name.kind == "word" and sign.kind == "sign" and sign.value == "=":
-        return True
+    if word.value == "protocol" and name.kind == "word":
+        # One word too many is meant to be `open`.
+        behind = tokens[at + 3] if sign.kind == "word" and at + 3 < len(tokens) else sign
+        if behind.kind == "sign" and (behind.value == "=" or (behind is not sign and behind.value == "{")):
+            return True
     if word.value != "rule":
         brace = name if word.value == "events" else sign
         named = at > 0 and tokens[at - 1].value in _BEFORE_A_NAME  # somebody called a message or a role that
@@ -106,24 +109,41 @@ def _named(cursor: Cursor) -> list[Item]:
     if cursor.ahead(2).value == "{":
         between_roles = read_global(cursor)
         return [between_roles] if between_roles else []
-    cursor.at += 3
+    is_open = cursor.ahead(2).kind == "word"
+    if is_open and not _opened(cursor, name.value):
+        return []
+    cursor.at += 4 if is_open else 3
     if not is_name(name.value):
         cursor.report("E013", f"`{name.value}` cannot be the name of a protocol", name.span)
         return []
     if cursor.at_boundary():
         cursor.report("E020", f"protocol `{name.value}` is empty", name.span, help_=_EMPTY_HELP)
         return []
-    return _sliced(cursor, name.value, start.start, name.span)
+    return _sliced(cursor, name.value, start.start, name.span, is_open=is_open)
 
 
-def _sliced(cursor: Cursor, name: str | None, start: int, name_span: Span) -> list[Item]:
+def _opened(cursor: Cursor, name: str) -> bool:
+    """Whether what stands between a protocol's name and its sign is `open`, and may be."""
+    word, sign = cursor.ahead(2), cursor.ahead(3)
+    if word.value != "open":
+        help_ = f"write `protocol {name} = …`, or `protocol {name} open = …` to let pass what it does not name"
+        cursor.report("E013", f"expected `open` or `{sign.value}`; found {cursor.shown(word)}", word.span, help_=help_)
+        return False
+    if sign.value == "{":
+        help_ = f"write `protocol {name} {{ … }}`; what its roles say to each other besides is not its business"
+        cursor.report("E013", "a protocol between roles cannot be open", word.span, help_=help_)
+        return False
+    return True
+
+
+def _sliced(cursor: Cursor, name: str | None, start: int, name_span: Span, *, is_open: bool = False) -> list[Item]:
     """A declaration from its slice on, if it has one."""
     reports_before = cursor.reports
     each = read_slice(cursor)
     body = None if cursor.at_boundary() else read_protocol(cursor)
     if body is None or cursor.reports > reports_before:
         return []
-    return [Declaration(name, body, Span(start, body.span.end), name_span, each)]
+    return [Declaration(name, body, Span(start, body.span.end), name_span, each, is_open)]
 
 
 def _readable(items: list[Item], places: list[int], start: int, end: int) -> list[Item]:

@@ -23,7 +23,7 @@ __all__ = ["draw_json", "draw_rule_json"]
 def draw_json(machine: Machine) -> str:
     """The JSON object that `accord.machine.codec.decode_machine` reads."""
     encoded = encode_machine(machine)
-    order = ("format", "version", "name", "each", "digest", "symbols", "states")
+    order = ("format", "version", "name", "each", "open", "digest", "symbols", "states")
     fields = [f"  {json.dumps(key)}: {_value(key, encoded[key])}" for key in order if key in encoded]
     return "{\n" + ",\n".join(fields) + "\n}"
 

@@ -51,9 +51,11 @@ def draw_rules_dot(rules: Sequence[RuleMachine]) -> str:
 
 
 def _heading(machine: Machine) -> list[str]:
-    if machine.each is None:
+    about = ["open"] if machine.is_open else []
+    about += [] if machine.each is None else [print_slice(machine.each).removesuffix(":")]
+    if not about:
         return []
-    title = f"{machine.name or 'protocol'}: {print_slice(machine.each).removesuffix(':')}"
+    title = f"{machine.name or 'protocol'}: {', '.join(about)}"
     return ['    graph [labelloc=t, fontname="Helvetica"];', f"    label={_quoted(title)};"]
 
 

@@ -53,8 +53,9 @@ def draw_mermaid(machine: Machine, current: Collection[int] = (), rules: Sequenc
 
 
 def _title(machine: Machine) -> str:
-    sliced = [] if machine.each is None else [print_slice(machine.each).removesuffix(":")]
-    return visible(": ".join([*([machine.name] if machine.name else []), *sliced]))
+    about = ["open"] if machine.is_open else []
+    about += [] if machine.each is None else [print_slice(machine.each).removesuffix(":")]
+    return visible(": ".join([*([machine.name] if machine.name else []), *([", ".join(about)] if about else [])]))
 
 
 def draw_rules_mermaid(rules: Sequence[RuleMachine]) -> str:

@@ -49,7 +49,8 @@ def draw_title(machine: Machine) -> str:
     """The name of the protocol and its size."""
     name = f"protocol {visible(machine.name)}" if machine.name else "bare protocol"
     sliced = "" if machine.each is None else f", {visible(print_slice(machine.each).removesuffix(':'))}"
-    return f"{name}{sliced}, {_count(len(machine.states), 'state')}"
+    opened = ", open" if machine.is_open else ""
+    return f"{name}{opened}{sliced}, {_count(len(machine.states), 'state')}"
 
 
 def draw_states(machine: Machine, current: Collection[int] = (), only: Collection[int] | None = None) -> list[str]:
