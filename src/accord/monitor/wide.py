@@ -99,6 +99,8 @@ def step(situation: Situation, event: Event, mode: Mode, position: int | None) -
 def _by_protocol(here: Situation, event: Event) -> tuple[Standing, Holding, Course | None] | Refusal:
     """Standing and what is held after the protocol has taken the event."""
     stage, held = here.stage, _extent(here)
+    if event.to_rules:
+        return stage.standing, held.registers, held.course
     sliced = stage.stages.sliced
     if sliced is None or held.course is None:
         taken = take_within_limits(stage.standing, held.registers, event)
@@ -175,6 +177,8 @@ def _is_named(here: Situation, event: Event) -> bool:
     stage, held = here.stage, _extent(here)
     if event.label in stage.stages.book.labels:
         return True
+    if event.to_rules:
+        return False
     sliced = stage.stages.sliced
     if sliced is not None and held.course is not None:
         symbols = sliced.symbols(held.course, _key(here, event))
