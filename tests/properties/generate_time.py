@@ -159,6 +159,9 @@ def random_keyed_payload(rng: Random, direction: str, key: object) -> dict:
     if place < (0.2 if direction == "?" else 0.09):  # what is sent has no call, so there it is no key
         payload.pop("o", None)
         return {**payload, "call": {"k": key, "o": {"k": key}}}
+    if direction == "?" and place > 0.9:  # the call goes before what a result says of itself
+        own = rng.choice(KEYS)
+        return {**payload, "k": own, "o": {"k": own}, "call": {"k": key, "o": {"k": key}}}
     inside = payload.get("o")
     return {**payload, "k": key, "o": {**(inside if isinstance(inside, dict) else {}), "k": key}}
 

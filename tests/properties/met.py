@@ -176,7 +176,7 @@ def _form(document: Document, name: str) -> str:
 
 
 KEYS = ("number", "text", "truth", "null", "list", "object", "NaN", "no key")
-GIVEN = ("sent", "received", "in the call, received", "in the call, sent")
+GIVEN = ("sent", "received", "in the call, received", "in the call, sent", "in both, received")
 KEY_KINDS = {
     int: "number",
     float: "number",
@@ -223,7 +223,9 @@ class MetOverTime:
         if self.keys is None:
             return
         told = "sent" if direction == "!" else "received"
-        if "k" in payload:
+        if "k" in payload and "call" in payload:
+            self.keys.add([(_kind_of_key(payload["call"]["k"]), "in both, received")])
+        elif "k" in payload:
             self.keys.add([(_kind_of_key(payload["k"]), told)])
         elif "call" in payload:
             self.keys.add([(_kind_of_key(payload["call"]["k"]), f"in the call, {told}")])

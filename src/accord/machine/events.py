@@ -18,7 +18,10 @@ NO_PAYLOAD: Mapping[str, object] = {}
 
 
 class Event(NamedTuple):
-    """Something that is said to happen: what, with whom, with which payload, by whose decision, and when."""
+    """Something that is said to happen: what, with whom, with which payload, by whose decision, and when.
+
+    With `to_rules` the protocol is not asked: what reaches an agent and no protocol names concerns the rules alone.
+    """
 
     direction: Direction
     label: str
@@ -27,7 +30,6 @@ class Event(NamedTuple):
     by: str | None = None
     at: Time | None = None
     to_rules: bool = False
-    """Whether the protocol is not asked: it names no such event, and has no say in what reaches the agent."""
 
     @property
     def word(self) -> str:

@@ -63,30 +63,33 @@ def shortest_way(
     now: Time = 0,
     *,
     begun: bool = True,
+    to_rules: bool = False,
 ) -> Way | Literal["not decided"] | None:
     """The fewest steps after which an action like `wanted` is legal; `None` if it never can be.
 
     `rules` has the nodes of instances for sliced rules. `fits` tells which patterns of each rule the refused event
     fitted, where that is known. An instance that has not `begun` has no clocks that run. The answer is `NOT_DECIDED`
-    where the search met a limit before it found a way.
+    where the search met a limit before it found a way. With `to_rules` the protocol is not asked about `wanted` itself.
     """
     start = _Place(standing, rules, now, begun)
-    if not _is_possible(standing, wanted):
+    if not to_rules and not _is_possible(standing, wanted):
         return None
-    way = _search(start, wanted, fits, waiting=False)
+    way = _search(start, wanted, fits, waiting=False, to_rules=to_rules)
     if way is None and isinstance(standing, TimedStanding):
-        way = _search(start, wanted, fits, waiting=True)
+        way = _search(start, wanted, fits, waiting=True, to_rules=to_rules)
     return way
 
 
-def _search(start: _Place, wanted: Symbol, fits: Fits | None, *, waiting: bool) -> Way | Literal["not decided"] | None:
+def _search(
+    start: _Place, wanted: Symbol, fits: Fits | None, *, waiting: bool, to_rules: bool
+) -> Way | Literal["not decided"] | None:
     came_from: dict[object, tuple[_Place, Symbol | Wait] | None] = {_key(start): None}
     queue = deque([start])
     room = start.standing.standings.limits.search
     cut_short = False
     while queue:
         here = queue.popleft()
-        if _is_legal(here, wanted, fits):
+        if _is_legal(here, wanted, fits, to_rules=to_rules):
             return _retrace(here, came_from)
         try:
             following = [*_steps(here), *(_waits(here) if waiting else ())]
@@ -191,9 +194,9 @@ def _named(rules: RuleNodes) -> list[Symbol]:
     return list(symbols)
 
 
-def _is_legal(place: _Place, wanted: Symbol, fits: Fits | None) -> bool:
+def _is_legal(place: _Place, wanted: Symbol, fits: Fits | None, *, to_rules: bool) -> bool:
     standing, rules, now, _ = place
-    passes = standing.standings.machine.passes(wanted.direction, wanted.label)
+    passes = to_rules or standing.standings.machine.passes(wanted.direction, wanted.label)
     if not passes and not standing.matching(wanted.direction, wanted.label, wanted.partner, now):
         return False
     if not rules:

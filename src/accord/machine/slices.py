@@ -45,14 +45,21 @@ NO_KEY = NoKey()
 
 
 def key_of(path: Path, direction: Direction, payload: Mapping[str, object]) -> Frozen | NoKey:
-    """To which instance an event belongs: by its field or, for what was received, by that field of the call."""
-    value = lookup(payload, path)
-    if value is MISSING and direction == "?":
-        value = lookup(payload, ("call", *path))
+    """To which instance an event belongs: by its field.
+
+    What was received belongs where the call belonged that it answers, whatever it says of itself.
+    """
+    value = lookup(payload, _field(path, direction, payload))
     if value is MISSING:
         return NO_KEY
     key = freeze(value)
     return key if is_key(key) else NO_KEY
+
+
+def _field(path: Path, direction: Direction, payload: Mapping[str, object]) -> Path:
+    """Where the key of an event stands."""
+    of_call = ("call", *path)
+    return of_call if direction == "?" and lookup(payload, of_call) is not MISSING else path
 
 
 def is_key(key: Frozen) -> bool:
@@ -69,11 +76,9 @@ def is_key(key: Frozen) -> bool:
 
 def _lacks(path: Path, direction: Direction, payload: Mapping[str, object]) -> str:
     """Why an event has no key, in words."""
-    field = clip(".".join(path)).replace("`", "'")
-    value = lookup(payload, path)
-    if value is MISSING and direction == "?" and lookup(payload, ("call", *path)) is not MISSING:
-        field = f"call.{field}"
-    elif value is MISSING:
+    found = _field(path, direction, payload)
+    field = clip(".".join(found)).replace("`", "'")
+    if lookup(payload, found) is MISSING:
         return f"the field `{field}`, which says what it is about, is missing"
     return f"the field `{field}` says what it is about, and a value with NaN says nothing"
 

@@ -138,7 +138,8 @@ def find_way(refusal: Refusal) -> Way:
     sliced = refusal.stage.stages.sliced
     if sliced is not None and isinstance(refusal.belongs.protocol, NoKey):
         standing, begun = sliced.standings.begin(refusal.now), False  # whatever its key will be, it can be a new one
-    way = shortest_way(standing, refusal.nodes, _wanted(refusal.event), refusal.fits, refusal.now, begun=begun)
+    event, now = refusal.event, refusal.now
+    way = shortest_way(standing, refusal.nodes, _wanted(event), refusal.fits, now, begun=begun, to_rules=event.to_rules)
     return () if way is None or way == NOT_DECIDED else way
 
 

@@ -169,10 +169,7 @@ def step(situation: Situation, event: Event, mode: Mode, position: int | None = 
     if label == UNRECOGNIZED and not _is_named(stage, event):
         told: Literal["send", "receive"] = "send" if direction == "!" else "receive"
         return Situation(place_at(stage, holding, puzzled=True), holding), Unrecognized(stage.allowed, told)
-    if event.to_rules:
-        taken: Taken | Refused = Taken(stage.standing, holding)  # type: ignore[arg-type] # an extent went elsewhere
-    else:
-        taken = take_within_limits(stage.standing, holding, event)
+    taken = Taken(stage.standing, holding) if event.to_rules else take_within_limits(stage.standing, holding, event)
     if isinstance(taken, Refused):
         return refuse(situation, Refusal(stage, event.bare, taken.reasons), mode, position)
     book = stage.stages.book
@@ -181,8 +178,9 @@ def step(situation: Situation, event: Event, mode: Mode, position: int | None = 
         return refuse(situation, _by_rule(stage, nodes, event), mode, position)
     after = stage.stages.at(taken.standing, nodes)
     if event.to_rules:
-        pass  # a link is a step of the protocol
-    elif taken.plain and partner is None:
+        # INVARIANT: a link is a step of protocol and rules; what reaches the rules alone is never remembered as one.
+        return Situation(place_at(after, holding), holding), OK
+    if taken.plain and partner is None:
         stage.remember(direction, label, after)
     elif partner is None and not isinstance(holding, Possibilities):
         stage.remember_options(direction, label)
@@ -205,7 +203,7 @@ def _is_named(stage: Stage, event: Event) -> bool:
     """Whether a branch that is open now, or a rule, has a message of this label."""
     if event.label in stage.stages.book.labels:
         return True
-    if isinstance(stage.standing, OpenStanding):
+    if isinstance(stage.standing, OpenStanding) or event.to_rules:
         return False
     return bool(stage.standing.matching(event.direction, event.label, event.partner))
 

@@ -177,6 +177,8 @@ def _is_named(here: Situation, event: Event) -> bool:
     stage, held = here.stage, _extent(here)
     if event.label in stage.stages.book.labels:
         return True
+    if event.to_rules:
+        return False
     sliced = stage.stages.sliced
     if sliced is not None and held.course is not None:
         symbols = sliced.symbols(held.course, _key(here, event))

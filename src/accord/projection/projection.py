@@ -105,10 +105,10 @@ class Projection:
         self.protocol = protocol
         self.labeller = labeller_of(contract)
         stages = contract.stages(protocol)
-        machine = (stages.standings if stages.sliced is None else stages.sliced.standings).machine
+        machine = stages.machine
         rules = stages.book.machines
         self.has_protocol = bool(contract.machines)
-        self.closed = self.has_protocol and not getattr(machine, "is_open", False)
+        self.closed = self.has_protocol and not machine.is_open
         """Whether a call that nothing names is refused."""
         self.is_timed = stages.is_timed
         self.gated = any(symbol.gated for symbol in machine.symbols) or any(

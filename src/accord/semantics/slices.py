@@ -29,13 +29,13 @@ WHOLE = Null()
 
 
 def key_of(event: Event, path: Path) -> Datum | None:
-    """The value that says to which instance an event belongs: its field or, for what was received, that of the call.
+    """The value that says to which instance an event belongs: for what was received that of the call, else its field.
 
     What does not equal itself, such as NaN, is no key.
     """
-    key = look_up(event.payload, path)
-    if key is None and event.direction == RECEIVE:
-        key = look_up(event.payload, ("call", *path))
+    key = look_up(event.payload, ("call", *path)) if event.direction == RECEIVE else None
+    if key is None:
+        key = look_up(event.payload, path)
     return key if key is not None and equal(key, key) else None
 
 
