@@ -132,8 +132,8 @@ def _inside(value: object) -> object:
     """What a value holds: it may be JSON in a string, or text in parts of a content."""
     inside = decoded(value)
     if isinstance(inside, list) and (text := text_in_parts(inside)):
-        return decoded(text)
-    return inside
+        value, inside = text, decoded(text)
+    return inside if isinstance(inside, dict | list) else value
 
 
 def _live(value: object) -> object:
