@@ -7,6 +7,8 @@ seen it either.
 Two kinds of labels. A label for each call (the default: the tool's name) is received and answered call by call. A fixed
 label stands for the batch as a whole and is received and answered once, however many calls there are.
 
+In the agent's view a call is sent and its end received, and both are what the contract's projection makes of them.
+
 INVARIANT: a tool runs only if its call has no fault and the monitor's answer to it is `Ok`. INVARIANT: whatever was
 received is answered, with a result or with an error.
 """
@@ -21,9 +23,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from accord.errors import UsageError, ViolationError
 from accord.integrations import payloads
 from accord.integrations.exchange import ToolResult
+from accord.integrations.session import tell
 from accord.ledger.represent import own_copy
+from accord.machine.events import Event
 from accord.monitor import Blocked, Ok, Violation
 from accord.monitor.explain import list_words
+from accord.monitor.refusals import unknown_call
+from accord.projection.happenings import Happening
+from accord.projection.payloads import of_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -31,6 +38,7 @@ if TYPE_CHECKING:
     from accord.integrations.exchange import ToolCall
     from accord.integrations.session import Receipt, Session
     from accord.monitor import Verdict
+    from accord.projection.projection import Projection
 
 __all__ = [
     "Claim",
@@ -60,6 +68,8 @@ class Labels:
 
     receive: ReceiveLabel
     send: SendLabel
+    projection: Projection | None = None
+    """What the contract makes of calls and their ends; `None` in the program's view."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +143,9 @@ def reserve(
 
     In a session that halts on a violation a refused call raises `ViolationError`, and none of the others runs either.
     """
-    if isinstance(labels.receive, str):
+    if labels.projection is not None:
+        answered = [_ask_one(session, claim, labels.projection) for claim in claims]
+    elif isinstance(labels.receive, str):
         label = labels.receive
         verdict = _receive(session, receipt, label, payloads.of_calls(content, [claim.call for claim in claims]))
         answered = [replace(claim, verdict=verdict) for claim in claims]
@@ -157,6 +169,22 @@ def _label(label: Callable[[ToolCall], str] | None, claim: Claim) -> str:
     if not isinstance(given, str):
         raise UsageError(f"`receive_label` gives a `str`, got `{type(given).__name__}`")
     return given
+
+
+def _ask_one(session: Session, claim: Claim, projection: Projection) -> Claim:
+    if claim.fault is not None:
+        return claim
+    outcome, event, _, _ = projection.event(_happening(claim))
+    if event is not None:
+        return replace(claim, verdict=tell(session, event))
+    if outcome == "unknown call":
+        refusal = unknown_call(session.situation.stage, Event("!", _name(claim.call)))
+        return replace(claim, verdict=Violation.of(refusal, None))
+    return replace(claim, verdict=Ok())  # the contract does not look at it
+
+
+def _happening(claim: Claim) -> Happening:
+    return Happening("call", _name(claim.call), claim.arguments, claim.call.id or None)
 
 
 def _receive_one(session: Session, receipt: Receipt | None, claim: Claim, label: str) -> Claim:
@@ -231,7 +259,12 @@ def answer(claims: list[Claim], results: list[ToolResult], labels: Labels, sessi
     In a session that halts on a violation a refused answer raises `ViolationError` with all results.
     """
     received = [claim.received for claim in claims]
-    if isinstance(labels.send, str):
+    if labels.projection is not None:
+        results = [
+            _let_through(result, _end_one(session, claim, result, labels.projection), yes) if yes else result
+            for claim, result, yes in zip(claims, results, received, strict=True)
+        ]
+    elif isinstance(labels.send, str):
         if any(received):
             verdict = _send(session, labels.send, payloads.of_answers(results))
             results = [_let_through(result, verdict, yes) for result, yes in zip(results, received, strict=True)]
@@ -246,17 +279,34 @@ def answer(claims: list[Claim], results: list[ToolResult], labels: Labels, sessi
     return results
 
 
+def _end_one(session: Session, claim: Claim, result: ToolResult, projection: Projection) -> Verdict:
+    """What the monitor answers to the end of a call."""
+    failed_so, value = result.error is not None, result.result if result.error is None else result.error
+    end = Happening("error" if failed_so else "result", result.tool_name, value, call=_happening(claim))
+    event = projection.event(end).event
+    return Ok() if event is None else _told(lambda: tell(session, event))
+
+
 def _send_one(session: Session, label: Callable[[ToolResult], str] | None, result: ToolResult) -> Verdict:
     try:
-        return _send(session, result.tool_name if label is None else label(result), payloads.of_answer(result))
+        return _send(session, result.tool_name if label is None else label(result), _answer(result))
     except Exception as error:  # noqa: BLE001 - the tool has run; what cannot be said is not passed on
         return Blocked(f"`send_label` failed ({error!r})")
 
 
+def _answer(result: ToolResult) -> dict[str, object]:
+    """What a contract sees of an answer that the program sends, which is to a call that it has received."""
+    return of_result(result.result, None, None) if result.error is None else {"error": result.error}
+
+
 def _send(session: Session, label: str, payload: Mapping[str, object]) -> Verdict:
+    return _told(lambda: session.send(label, payload))
+
+
+def _told(ask: Callable[[], Verdict]) -> Verdict:
     """What the monitor answers. The tools have run, so nothing may be lost: no is said with `Blocked`."""
     try:
-        verdict = session.send(label, payload)
+        verdict = ask()
     except Exception as error:  # noqa: BLE001 - see above
         return Blocked(f"the answer could not be sent ({in_words(error)})")
     return verdict if hasattr(verdict, "explain") or isinstance(verdict, Ok) else Blocked(f"no verdict: {verdict!r}")

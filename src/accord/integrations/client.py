@@ -5,6 +5,9 @@ between them only one calls the model. That raises a question the contract does 
 A request that was accepted and has no accepted answer is *left open*. Calling again is that request again, which the
 monitor has judged, and nothing is used up. INVARIANT: this holds only as long as the session stands exactly where the
 request left it, and the contract cannot tell the new arguments from the old ones. Everything else is judged anew.
+
+In the agent's view a call of the model is no event. What is new in the conversation is: what the user says in the
+request, and what the agent says in the response. Text that does not fit is recorded and stops nobody.
 """
 
 from __future__ import annotations
@@ -18,29 +21,37 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from accord.errors import UsageError, ViolationError
 from accord.integrations import payloads
 from accord.integrations.exchange import LLMResponse, ToolCall
-from accord.integrations.session import Receipt, check_session
+from accord.integrations.session import Receipt, check_session, projection_for, tell
 from accord.ledger.represent import own_copy
 from accord.monitor import Ok, Unrecognized
 from accord.monitor.events import make_event
 from accord.monitor.step import step
+from accord.projection.bodies import as_text
+from accord.projection.happenings import Happening
 from accord.turns import check_turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from accord.integrations.session import Session
+    from accord.integrations.session import Session, View
     from accord.monitor import Verdict
     from accord.monitor.step import Situation
+    from accord.projection.projection import Projection
 
 __all__ = ["MonitoredClient"]
 
+SendLabel: TypeAlias = "str | Callable[[dict[str, object]], str]"
 ReceiveLabel: TypeAlias = "str | Callable[[LLMResponse], str]"
+
+_PROMPTS = ("prompt", "input")
+"""Where requests hold what the user says, if not in `messages`."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Request:
     """A request that was accepted: from where it led where, and where the session stood when it was left open."""
 
+    label: str
     payload: object
     before: Situation
     after: Situation
@@ -51,7 +62,11 @@ class MonitoredClient:
     """Calls a model if the contract allows it, and passes its response on if the contract allows that.
 
     `llm_call` is any function that calls a model, and `response_adapter` makes an `LLMResponse` of what it returns. A
-    call sends `send_label` and then receives `receive_label`, or what `receive_label` says of the response.
+    call sends `send_label` and then receives `receive_label`; each is a text, or a function that says it of the keyword
+    arguments (a `dict`) and of the response.
+
+    With `view="agent"` there are no such labels. What the user says and what the agent answers are told to the session,
+    which must be one that refuses, as far as the contract's events speak of them; each message is told once.
 
     Any answer of the monitor but `Ok` raises `ProtocolViolationError`. If the call itself fails, its exception passes
     through, and the request may be made again.
@@ -69,28 +84,44 @@ class MonitoredClient:
         'HELLO'
     """
 
-    __slots__ = ("_adapter", "_llm_call", "_lock", "_monitor", "_open", "_receive_label", "_send_label")
+    __slots__ = (
+        "_adapter",
+        "_heard",
+        "_llm_call",
+        "_lock",
+        "_monitor",
+        "_open",
+        "_projection",
+        "_receive_label",
+        "_send_label",
+    )
 
     def __init__(
         self,
         llm_call: Callable[..., Any],
         response_adapter: Callable[[Any], LLMResponse],
         monitor: Session,
-        send_label: str,
-        receive_label: ReceiveLabel,
+        send_label: SendLabel | None = None,
+        receive_label: ReceiveLabel | None = None,
+        *,
+        view: View = "program",
     ) -> None:
         check_session(monitor)
         if not callable(llm_call) or not callable(response_adapter):
             raise UsageError("`llm_call` and `response_adapter` are functions")
-        if not isinstance(send_label, str):
-            raise UsageError(f"`send_label` is a `str`, got `{type(send_label).__name__}`")
-        if not isinstance(receive_label, str) and not callable(receive_label):
-            raise UsageError(f"`receive_label` is a `str` or a function, got `{type(receive_label).__name__}`")
+        projection = projection_for(monitor, view, send_label=send_label, receive_label=receive_label)
+        for which, label in (("send_label", send_label), ("receive_label", receive_label)) if projection is None else ():
+            if not isinstance(label, str) and not callable(label):
+                raise UsageError(f"`{which}` is a `str` or a function, got `{type(label).__name__}`")
+        if projection is not None and monitor.mode != "refuse":
+            raise UsageError('text stops nobody, so the agent\'s view needs a session with `mode="refuse"`')
         self._llm_call = llm_call
         self._adapter = response_adapter
         self._monitor = monitor
+        self._projection = projection
         self._send_label = send_label
         self._receive_label = receive_label
+        self._heard = 0
         self._open: _Request | None = None
         self._lock = RLock()
 
@@ -119,6 +150,10 @@ class MonitoredClient:
     @contextmanager
     def _requested(self, arguments: dict[str, object]) -> Iterator[None]:
         """Make the request in the contract's sense; leave it open if what happens inside fails."""
+        if self._projection is not None:
+            self._hear(self._projection, arguments)
+            yield
+            return
         request = self._send(_own(arguments))
         try:
             yield
@@ -132,25 +167,26 @@ class MonitoredClient:
 
     def _send(self, payload: dict[str, object]) -> _Request:
         check_turn(self._lock)
+        label = _label("send_label", self._send_label, payload)
         with self._lock:  # of several threads that call again, one repeats the request
-            if self._open is not None and self._is_repeated(self._open, payload):
+            if self._open is not None and self._is_repeated(self._open, label, payload):
                 request, self._open = self._open, None
                 return replace(request, payload=payload)
         before = self._monitor.situation
-        verdict = self._monitor.send(self._send_label, payload)
+        verdict = self._monitor.send(label, payload)
         if not isinstance(verdict, Ok):
             raise refusal(verdict)
         after = self._monitor.situation
-        return _Request(payload, before, after, after)
+        return _Request(label, payload, before, after, after)
 
-    def _is_repeated(self, request: _Request, payload: dict[str, object]) -> bool:
+    def _is_repeated(self, request: _Request, label: str, payload: dict[str, object]) -> bool:
         """Whether that payload makes the same request once more."""
         try:
-            if self._monitor.situation != request.left:
+            if self._monitor.situation != request.left or label != request.label:
                 return False
             if payload == request.payload:
                 return True
-            event = make_event("!", self._send_label, payload, None)
+            event = make_event("!", label, payload, None)
             after, verdict = step(request.before, event, self._monitor.mode, 0)
         except Exception:  # noqa: BLE001 - what cannot be compared is judged anew
             return False
@@ -158,7 +194,11 @@ class MonitoredClient:
 
     def _received(self, raw: object) -> LLMResponse:
         response = self._adapted(raw)
-        label = self._label_of(response)
+        if self._projection is not None:
+            if response.content:
+                self._say(self._projection, Happening("agent", value=response.content))
+            return response
+        label = _label("receive_label", self._receive_label, response)
         verdict = self._monitor.receive(label, payloads.of_calls(response.content, response.tool_calls))
         if not isinstance(verdict, Ok):
             raise refusal(verdict, response)
@@ -180,16 +220,45 @@ class MonitoredClient:
             raise UsageError("`response_adapter` made an `LLMResponse` whose `content` is neither a `str` nor `None`")
         return replace(response, tool_calls=list(calls))
 
-    def _label_of(self, response: LLMResponse) -> str:
-        if isinstance(self._receive_label, str):
-            return self._receive_label
-        try:
-            label = self._receive_label(response)
-        except Exception as error:
-            raise UsageError(f"`receive_label` failed: {error!r}") from error
-        if not isinstance(label, str):
-            raise UsageError(f"`receive_label` gives a `str`, got `{type(label).__name__}`")
+    # -- the agent's view ----------------------------------------------------------------------------------------------
+
+    def _hear(self, projection: Projection, arguments: dict[str, object]) -> None:
+        """What the user says in a request. A conversation is told from its beginning each time: only news count."""
+        check_turn(self._lock)
+        with self._lock:
+            said = list(_said_by_user(arguments))
+            news, self._heard = said[self._heard :], max(self._heard, len(said))
+            for text in news:
+                self._say(projection, Happening("user", value=text))
+            for name in _PROMPTS if "messages" not in arguments else ():
+                text = arguments.get(name)
+                if isinstance(text, str):
+                    self._say(projection, Happening("user", value=text))
+
+    def _say(self, projection: Projection, happening: Happening) -> None:
+        event = projection.event(happening).event
+        if event is not None:
+            tell(self._monitor, event)  # whatever the answer is: it is in the session's record, and stops nobody
+
+
+def _said_by_user(arguments: dict[str, object]) -> Iterator[str]:
+    messages = arguments.get("messages")
+    for message in messages if isinstance(messages, list | tuple) else ():
+        if isinstance(message, dict) and message.get("role") == "user":
+            yield as_text(message.get("content"))
+
+
+def _label(name: str, label: object, what: object) -> str:
+    """A label that was given, or what a function says of a request or a response."""
+    if isinstance(label, str):
         return label
+    try:
+        given = label(what)  # type: ignore[operator] # looked at when it was given
+    except Exception as error:
+        raise UsageError(f"`{name}` failed: {error!r}") from error
+    if not isinstance(given, str):
+        raise UsageError(f"`{name}` gives a `str`, got `{type(given).__name__}`")
+    return given
 
 
 def refusal(verdict: Verdict, response: LLMResponse | None = None) -> ViolationError:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from accord.canonical import Json
     from accord.language.tree import Direction
     from accord.ledger.attempts import Moment, Payload
+    from accord.machine.events import Event
     from accord.machine.clocks import Time
     from accord.monitor import Verdict
     from accord.monitor.step import Mode, Situation
@@ -125,6 +126,13 @@ class LangfuseMonitor:
         options = _options(sender=sender, by=by, at=at, meta=meta)
         return self._event("?", label, payload, options, lambda: self._session.receive(label, payload, **options))
 
+    def take(self, event: Event, *, meta: Mapping[str, object] | None = None) -> Verdict:
+        """An event as a projection makes it: it may concern the rules alone, which `send` and `receive` never do."""
+        whom = {"to" if event.direction == "!" else "sender": event.partner}
+        shown, options = _options(**whom, by=event.by, at=event.at, meta=meta), _options(meta=meta)
+        take = lambda: self._session.take(event, **options)  # noqa: E731 - as above
+        return self._event(event.direction, event.label, event.payload, shown, take)
+
     def tick(self, at: Moment, *, meta: Mapping[str, object] | None = None) -> Verdict:
         """Time passes and nothing happens: deadlines that lie before `at` expire."""
         options = _options(meta=meta)
@@ -157,6 +165,10 @@ class LangfuseMonitor:
     ) -> Verdict:
         """What `receive` would answer; changes nothing and is not recorded."""
         return cast("Verdict", self._session.peek_receive(label, payload, **_options(sender=sender, by=by, at=at)))
+
+    def peek_take(self, event: Event) -> Verdict:
+        """What `take` would answer; changes nothing and is not recorded."""
+        return cast("Verdict", self._session.peek_take(event))
 
     def peek_tick(self, at: Moment) -> Verdict:
         """What `tick` would answer; changes nothing and is not recorded."""

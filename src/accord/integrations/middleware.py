@@ -15,13 +15,13 @@ from accord.errors import UsageError
 from accord.integrations import batch
 from accord.integrations.batch import Claim, Labels
 from accord.integrations.exchange import LLMResponse, ToolCall, ToolResult
-from accord.integrations.session import check_session
+from accord.integrations.session import check_session, projection_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from accord.integrations.batch import ReceiveLabel, SendLabel, Tool
-    from accord.integrations.session import Receipt, Session
+    from accord.integrations.session import Receipt, Session, View
 
 __all__ = ["ToolMiddleware"]
 
@@ -32,6 +32,10 @@ class ToolMiddleware:
     A call of `search` is received as `?search` with its arguments, and its result is sent as `!search`. `receive_label`
     and `send_label` are other labels: a `str` that stands for all calls of a response together, or a function of the
     `ToolCall` and of the `ToolResult`.
+
+    That is the view of the program around the model. With `view="agent"` a call of `search` is `!search` and its end
+    `?search`, as under a guard, and the contract's events say what is what: the same contract guards, audits and is
+    tested.
 
     What a violation does is the monitor's mode: one that halts raises `ProtocolViolationError`; one that refuses gives
     a `ToolResult` whose `error` tells the model how to do it right.
@@ -52,15 +56,18 @@ class ToolMiddleware:
         tools: Mapping[str, Tool],
         receive_label: ReceiveLabel = None,
         send_label: SendLabel = None,
+        *,
+        view: View = "program",
     ) -> None:
         check_session(monitor)
+        projection = projection_for(monitor, view, receive_label=receive_label, send_label=send_label)
         if not isinstance(tools, Mapping):
             raise UsageError(f"`tools` is a mapping from names to functions, got `{type(tools).__name__}`")
         for which, label in (("receive_label", receive_label), ("send_label", send_label)):
             if label is not None and not isinstance(label, str) and not callable(label):
                 raise UsageError(f"`{which}` is a `str` or a function, got `{type(label).__name__}`")
         self._monitor = monitor
-        self._labels = Labels(receive_label, send_label)
+        self._labels = Labels(receive_label, send_label, projection)
         self._tools: dict[str, Tool] = {}
         self._lock = RLock()
         for name, tool in tools.items():

@@ -6,17 +6,24 @@ a class of your own around either.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, cast
 
 from accord.errors import UsageError
+from accord.machine.contract import Contract
+from accord.projection.projection import projection_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from accord.machine.events import Event
     from accord.monitor import Verdict
     from accord.monitor.step import Mode, Situation
+    from accord.projection.projection import Projection
 
-__all__ = ["Receipt", "Session", "check_session", "is_session"]
+__all__ = ["Receipt", "Session", "View", "check_session", "is_session", "projection_for", "tell"]
+
+View: TypeAlias = Literal["program", "agent"]
+"""Whose sends and receives the labels are: those of the program around the model, or of the agent itself."""
 
 
 class Session(Protocol):
@@ -41,6 +48,39 @@ def check_session(monitor: object) -> None:
     """Raise `UsageError` for what cannot be a session, such as the text of a contract."""
     if not is_session(monitor):
         raise UsageError(f"`monitor` is a `Monitor`, or a session like one, got `{type(monitor).__name__}`")
+
+
+def projection_for(session: object, view: View, **labels: object) -> Projection | None:
+    """What makes events of happenings in the agent's view; `None` in the program's.
+
+    Raises `UsageError` for another view, for labels that are given where the contract says what they are, and for a
+    session that cannot be told what a projection makes.
+    """
+    if view not in ("program", "agent"):
+        raise UsageError(f"`view` is `program` or `agent`, got {view!r}")
+    if view == "program":
+        return None
+    for name, label in labels.items():
+        if label is not None:
+            raise UsageError(f'`{name}` is for `view="program"`; in the agent\'s view the contract\'s events say it')
+    contract = getattr(session, "contract", None)
+    if not isinstance(contract, Contract) or not _has(session, "take"):
+        raise UsageError(
+            'the agent\'s view needs a session that has a contract and a method `take`, as a `Monitor` has, '
+            f"got `{type(session).__name__}`"
+        )
+    return projection_of(contract, getattr(session, "protocol", None))
+
+
+def tell(session: Session, event: Event) -> Verdict:
+    """What a session answers to an event of a projection."""
+    if event.to_rules:
+        return cast("Verdict", session.take(event))  # type: ignore[attr-defined] # looked at when it was given
+    if event.direction == "!":
+        return session.send(event.label, event.payload)
+    if event.by is None:
+        return session.receive(event.label, event.payload)
+    return session.receive(event.label, event.payload, by=event.by)  # type: ignore[call-arg] # as all monitors take it
 
 
 def is_session(monitor: object) -> bool:

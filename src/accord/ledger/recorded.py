@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from accord.canonical import Json
     from accord.ledger.attempts import Moment, Payload
+    from accord.machine.events import Event
     from accord.machine.clocks import Time
     from accord.machine.contract import Contract
     from accord.monitor import Verdict
@@ -90,6 +91,13 @@ class RecordedMonitor:
             lambda: monitor.receive(label, copied, sender, by, seconds(at)),
         )
 
+    def take(self, event: Event, *, meta: Mapping[str, object] | None = None) -> Verdict:
+        """An event as a projection makes it: it may concern the rules alone, which `send` and `receive` never do."""
+        event, monitor = event._replace(payload=own(event.payload) or {}), self._monitor
+        direction, label, partner, payload, by, at, _ = event
+        given = Given(direction, label, payload, partner, by, at, meta)
+        return self._recording.attempt(given, lambda: monitor.peek_take(event), lambda: monitor.take(event))
+
     def tick(self, at: Moment, *, meta: Mapping[str, object] | None = None) -> Verdict:
         """Time passes and nothing happens: deadlines that lie before `at` expire."""
         monitor = self._monitor
@@ -122,6 +130,10 @@ class RecordedMonitor:
     ) -> Verdict:
         """What `receive` would answer; changes nothing and is not recorded."""
         return self._monitor.peek_receive(label, payload, sender, by, seconds(at))
+
+    def peek_take(self, event: Event) -> Verdict:
+        """What `take` would answer; changes nothing and is not recorded."""
+        return self._monitor.peek_take(event)
 
     def next_due(self) -> Time | None:
         """When the next deadline is due; `None` if nothing is."""

@@ -140,6 +140,17 @@ class Monitor:
                 return OK
         return self._attempt("?", label, payload, sender, by, at)
 
+    def take(self, event: Event) -> Verdict:
+        """An event as a projection makes it: it may concern the rules alone, which `send` and `receive` never do."""
+        direction, label, partner, payload, by, at, to_rules = event
+        return self._attempt(direction, label, payload, partner, by, at, to_rules=to_rules)
+
+    def peek_take(self, event: Event) -> Verdict:
+        """What `take` would answer; changes nothing."""
+        direction, label, partner, payload, by, at, to_rules = event
+        made = make_event(direction, label, payload, partner, by, at)._replace(to_rules=to_rules)
+        return self._judge(self._situation(), made, len(self._trace))[1]
+
     def peek_send(
         self,
         label: str,
@@ -363,8 +374,11 @@ class Monitor:
         partner: str | None,
         by: str | None,
         at: Time | None,
+        *,
+        to_rules: bool = False,
     ) -> Verdict:
         event = make_event(direction, label, payload, partner, by, at)
+        event = event._replace(to_rules=True) if to_rules else event
         word = event.word
         while True:
             situation = place, held = self._situation()

@@ -20,7 +20,7 @@ INVARIANT: nothing here raises, whatever a value does when it is looked at: the 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from accord.canonical import LONE_SURROGATE, encode
 from accord.projection.bodies import as_object, as_value, decoded, text_in_parts
@@ -132,8 +132,8 @@ def _inside(value: object) -> object:
     """What a value holds: it may be JSON in a string, or text in parts of a content."""
     inside = decoded(value)
     if isinstance(inside, list) and (text := text_in_parts(inside)):
-        return decoded(text)
-    return inside
+        value, inside = text, decoded(text)
+    return inside if isinstance(inside, dict | list) else value
 
 
 def _live(value: object) -> object:
@@ -160,6 +160,6 @@ def _text(value: object) -> str | None:
 
 def _legible(reason: object) -> str | None:
     """A reason that JSON cannot hold, as well as it can be written down."""
-    if not isinstance(reason, str):
+    if not issubclass(type(reason), str):  # what it says of its class decides nothing
         return None
-    return LONE_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", plain_text(reason))
+    return LONE_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", plain_text(cast("str", reason)))

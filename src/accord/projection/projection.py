@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from accord.diagnostics import did_you_mean
 from accord.language.events import Named
-from accord.language.labels import normalise, print_word
+from accord.language.labels import normalise, print_label, print_word
 from accord.machine.events import NO_PAYLOAD, Event
 from accord.monitor.verdicts import UNRECOGNIZED
 from accord.projection.happenings import ENDS
@@ -219,10 +219,13 @@ class Projection:
         """What to tell a program that reports an event which no clause names."""
         label = normalise(name)
         word = print_word(direction, label)
+        if self.labeller.lines is not None and (direction, label) in self.spoken:
+            line = f"{print_label(label)} when event {print_label(label)}"
+            return f"the contract's events say nothing of the event `{label}`; a line that does is `{line}`"
         known = sorted({one for way, one in self.spoken if way == direction} | self.reported)
         meant = did_you_mean(label, known)
         other: Direction = "?" if direction == "!" else "!"
-        if meant is None and ((other, label) in self._named or (other, label) in self._watched):
+        if meant is None and (other, label) in self.spoken:
             return f"nothing in the contract speaks of `{word}`, only of `{print_word(other, label)}`"
         hint = f"; did you mean `{meant}`?" if meant else ""
         return f"nothing in the contract speaks of `{word}`{hint}"
@@ -265,12 +268,7 @@ class Projection:
         """What no line takes."""
         if kind == "call":
             return Projected("unknown call") if self.closed else _UNMATCHED
-        if kind != "event" or not name:
-            return _UNMATCHED
-        # A program speaks to the contract in the contract's own words, whatever its events say of others.
-        own = Label("?", normalise(name))
-        named = ("?", own.label) in self._named or ("?", own.label) in self._watched
-        return self._strict(own) if named else Projected("unnamed")
+        return Projected("unnamed") if kind == "event" and name else _UNMATCHED
 
     def _sent(self, name: str | None) -> Possible:
         """What a program says that the agent does; the lines of the events are about what it receives."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accord.errors import StoreError, UsageError
-from accord.ledger.attempts import Given, check, gather, seconds, why
+from accord.ledger.attempts import Given, check, gather, own, seconds, why
 from accord.machine.contract import Contract, compile_contract
 from accord.machine.extent import Extent
 from accord.monitor import snapshot as snapshots
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from accord.canonical import Json
     from accord.language.tree import Direction
     from accord.ledger.attempts import Moment, Payload
+    from accord.machine.events import Event
     from accord.ledger.chain import Verification
     from accord.machine.clocks import Time
     from accord.monitor import Verdict
@@ -115,6 +116,12 @@ class StoredSession:
         given = gather("?", label, payload, sender, by, at, meta)
         return self._attempt(given, self._event("?", given))
 
+    def take(self, event: Event, *, meta: Mapping[str, object] | None = None) -> Verdict:
+        """An event as a projection makes it: it may concern the rules alone, which `send` and `receive` never do."""
+        direction, label, partner, payload, by, at, to_rules = event
+        given = Given(direction, label, own(payload), partner, by, at, meta)
+        return self._attempt(given, self._event(direction, given, to_rules=to_rules))
+
     def tick(self, at: Moment, *, meta: Mapping[str, object] | None = None) -> Verdict:
         """Time passes and nothing happens: deadlines that lie before `at` expire."""
         return self._attempt(Given(TICKING, at=at, meta=meta), self._passing(at))
@@ -143,6 +150,12 @@ class StoredSession:
         """What `receive` would answer now; changes nothing and is not recorded."""
         given = gather("?", label, payload, sender, by, at, None)
         return self._peek(given, self._event("?", given))
+
+    def peek_take(self, event: Event) -> Verdict:
+        """What `take` would answer; changes nothing and is not recorded."""
+        direction, label, partner, payload, by, at, to_rules = event
+        given = Given(direction, label, payload, partner, by, at)
+        return self._peek(given, self._event(direction, given, to_rules=to_rules))
 
     def peek_tick(self, at: Moment) -> Verdict:
         """What `tick` would answer now; changes nothing."""
@@ -252,13 +265,13 @@ class StoredSession:
 
     # -- one attempt ---------------------------------------------------------------------------------------------------
 
-    def _event(self, direction: Direction, given: Given) -> Move:
+    def _event(self, direction: Direction, given: Given, *, to_rules: bool = False) -> Move:
         mode = self._identity.mode
 
         def move(situation: Situation, events: int) -> tuple[Situation, Verdict]:
             at = seconds(given.at)
             event = make_event(direction, given.label, given.payload, given.partner, given.by, at)
-            return step(situation, event, mode, events)
+            return step(situation, event._replace(to_rules=True) if to_rules else event, mode, events)
 
         return move
 

@@ -324,7 +324,7 @@ def test_nonsense_after_the_call_is_an_error_and_the_call_may_be_made_again(chan
     ({"monitor": ONCE}, "`monitor` is a `Monitor`, or a session like one, got `str`"),
     ({"llm_call": None}, "`llm_call` and `response_adapter` are functions"),
     ({"response_adapter": "content"}, "`llm_call` and `response_adapter` are functions"),
-    ({"send_label": None}, "`send_label` is a `str`, got `NoneType`"),
+    ({"send_label": None}, "`send_label` is a `str` or a function, got `NoneType`"),
     ({"receive_label": 3}, "`receive_label` is a `str` or a function, got `int`"),
 ])  # fmt: skip
 def test_a_client_that_cannot_be(changed, says):

@@ -502,6 +502,31 @@ def protocol(text, given, **more):
     return found(events(*given), config(protocol={"contract": text, **more}, tool_results={"enabled": False}))
 
 
+def test_a_trace_is_judged_as_a_guard_would():
+    sliced = "protocol P = each order_id: !look.?look(error == null).end"
+    looked = [call("look", {"order_id": 1}, tool_call_id="1"), result("look", "fine", tool_call_id="1")]
+    assert protocol(sliced, looked) == []
+    assert protocol(sliced, [looked[0], result("look", ok=False, error="no", tool_call_id="1")]) == [
+        ("PROTOCOL_VIOLATION", 1)
+    ]
+    rules = 'protocol P = rec L.!{look.L, pay.L, end}\nrule "r" { before !pay require ?look(ok == true) }'
+    assert protocol(rules, [call("look"), result("look", {"ok": True}), call("pay")]) == []
+    assert protocol(rules, [call("look"), result("look", {"ok": False}), call("pay")]) == [("PROTOCOL_VIOLATION", 2)]
+    lines = 'events { Look when call look  Yes when user says "yes"  Pay when call pay  Go when event go }\n'
+    block = lines + "protocol P = !Look.?Yes.?Go.!Pay.end"
+    said = ("chat_start", {"messages": [{"role": "user", "content": "yes"}]})
+    assert protocol(block, [call("look"), said, "go", said, call("pay")]) == []
+    assert protocol(block, [call("look"), said, call("other")]) == [("PROTOCOL_VIOLATION", 2)]
+    assert protocol(block, [call("look"), "go"]) == [("PROTOCOL_VIOLATION", 1)]
+
+
+def test_a_result_knows_its_call_whatever_ids_say():
+    about = "protocol P = rec L.{!pay.L, ?pay(call.amount == 3).L, end}"
+    given = [call("pay", {"amount": 3}), call("pay", {"amount": 9}, tool_call_id="2"), result("pay")]
+    assert protocol(about, given) == []
+    assert protocol(about, [*given, result("pay", tool_call_id="2")]) == [("PROTOCOL_VIOLATION", 3)]
+
+
 def test_protocols():
     assert protocol("!search.!book.end", [call("search"), call("book")]) == []
     assert protocol("!search.!book.end", [call("book"), call("book")]) == [("PROTOCOL_VIOLATION", 0)]
