@@ -367,11 +367,18 @@ def test_an_answer_is_good_for_so_long(recorder, store):
     agent, _ = agent_of([*SCRIPT[:2], say(call("book", "c", amount=30)), "done"], middleware, recorder)
     agent.invoke(asked(), config())
     now[0] = 1000.0
-    result = agent.invoke(Command(resume="approve"), config())
+    result = agent.invoke(Command(resume={"event_label": "approve", "by": "ana"}), config())
     assert recorder.names == ["search"]  # too late; when the model asks again, so does the middleware
     assert shown(result)["action"]["call_id"] == "c"
+    said = told(agent.get_state(config()).values)[-1]
+    assert said.startswith("error: `book` was allowed by ana when the question had expired at 60, so that does not count")
+    assert f"(review {shown(result)['review']})" in said
+    if store is not None:
+        kept = [json.loads(line)["entry"] for line in store.lines("t", 0, 99)]
+        (late,) = [entry["detail"] for entry in kept if entry.get("what") == "approval expired"]
+        assert (late["by"], late["expires"], late["at"], late["review"]) == ("ana", 60, 1000, shown(result)["review"])
     now[0] = 1059.0
-    agent.invoke(Command(resume="approve"), config())
+    agent.invoke(Command(resume={"event_label": "approve", "by": "ana"}), config())
     assert recorder.names == ["search", "book"]
 
 

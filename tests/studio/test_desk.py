@@ -79,6 +79,20 @@ def test_deciding(opened):
     assert guard.run([ToolCall("pay", HOSTILE, "c3")])[0].content == "paid"
 
 
+def test_what_has_expired_is_not_decided_and_that_is_told(opened):
+    store, path, _ = opened
+    tools = {"read": dict, "pay": lambda **_: "paid"}
+    guard = Guard(path, store=store, key="late", tools=tools, review_lasts=60, clock=lambda: 1_772_442_000)
+    guard.run([ToolCall("read", {}, "c1")])
+    guard.run([ToolCall("pay", HOSTILE, "c2")])
+    (review,) = guard.reviews()
+    refused = decide(Asker(paths=[path], store=store, writable=True), review.id, session="late")
+    assert refused.status == 400
+    assert "has expired at 2026-03-02T09:01:00Z; nothing was decided" in refused.json["error"]
+    assert "Have the agent ask for `pay` again: that opens a new review" in refused.json["error"]
+    assert guard.review(review.id).state == "open"
+
+
 def test_of_two_who_decide_at_the_same_time_one_is_told(opened):
     """Two browsers, or the studio and `accord review`: a review has one answer, and who came second learns of it."""
     store, path, guard = opened

@@ -27,7 +27,7 @@ from accord.integrations.guard.looking import look_at
 from accord.integrations.guard.reserving import stuck
 from accord.integrations.guard.state import Out
 from accord.integrations.guard.worlds import worlds
-from accord.langchain.arbitrating import arbitrate, heed_denials, open_questions, recall
+from accord.langchain.arbitrating import arbitrate, heed_denials, open_questions, recall, tell_late
 from accord.langchain.arguments import Toolbox
 from accord.langchain.asking import DENY
 from accord.langchain.messages import pending_calls, refusal, replaced, strip
@@ -178,9 +178,10 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
         def reserve(state: State, at: Time | None) -> Change[list[Decision]]:
             heeded = heed_denials(self._law, state, claims, answered)
-            in_time = until is None or at is None or at < until
-            taken = answered if in_time else [each for each in answered if each.answer.label == DENY]
-            return arbitrate(self._law, state, heeded, at, recall(taken))[0]
+            if until is None or at is None or at < until:
+                return arbitrate(self._law, state, heeded, at, recall(answered))[0]
+            denials = [each for each in answered if each.answer.label == DENY]
+            return tell_late(arbitrate(self._law, state, heeded, at, recall(denials))[0], answered, until, at)
 
         decisions = sitting.session.decide_by(claims, reserve)
         refused = [refusal(d.call.id, d.call.name, d.message) for d in decisions if not d.admitted]
