@@ -49,6 +49,16 @@ def test_a_session_and_its_ledger(opened):
     assert asker.post("session", key="nobody").status == 400
 
 
+def test_a_stopped_session_is_not_complete(opened):
+    store, path, _ = opened
+    guard = Guard("{!a.end, end}", store=store, key="halted", tools={"b": lambda: None}, patience=1)
+    guard.run([ToolCall("b", {}, "c1")])
+    asker = Asker(paths=[path], store=store)
+    assert asker.ask("session", key="halted")["status"] == "stopped"
+    listed = {session["key"]: session["status"] for session in asker.ask("sessions")["sessions"]}
+    assert listed["halted"] == "stopped"
+
+
 def test_a_ledger_that_was_changed_is_told(opened):
     store, path, _ = opened
     with closing(sqlite3.connect(path.with_name("sessions.db"))) as database, database:

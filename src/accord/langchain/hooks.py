@@ -26,6 +26,7 @@ from accord.integrations.guard import words
 from accord.integrations.guard.looking import look_at
 from accord.integrations.guard.reserving import stuck
 from accord.integrations.guard.state import Out
+from accord.integrations.guard.status import status_of
 from accord.integrations.guard.worlds import worlds
 from accord.langchain.arbitrating import arbitrate, heed_denials, open_questions, recall, tell_late
 from accord.langchain.arguments import Toolbox
@@ -37,7 +38,6 @@ from accord.langchain.schema import make_schema
 from accord.langchain.sealing import Where
 from accord.langchain.sessions import is_finished
 from accord.langchain.threads import AsyncThreadSession, Thread, ThreadSession
-from accord.monitor.step import status
 from accord.monitor.verdicts import Ok
 from accord.monitor.wording import quote_text
 
@@ -196,7 +196,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         early = bool(log) or not settled.complete
         report: dict[str, Any] = {
             "session": sitting.name,
-            "status": status(settled),
+            "status": status_of(session.state()),
             "ended_early": early,
             "allowed": list(settled.allowed),
             "out": [logged.ticket for logged in log if isinstance(logged, Out)],

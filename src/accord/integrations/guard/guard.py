@@ -27,12 +27,13 @@ from accord.integrations.guard.plain import is_text
 from accord.integrations.guard.running import run, run_function
 from accord.integrations.guard.session import LiveSession
 from accord.integrations.guard.state import Out
+from accord.integrations.guard.status import status_of
 from accord.integrations.guard.visible import may_be_called
 from accord.integrations.guard.worlds import worlds
 from accord.ledger.attempts import Given
 from accord.machine.contract import Contract, compile_contract
 from accord.monitor.events import make_event, make_time
-from accord.monitor.step import close, is_over, status
+from accord.monitor.step import close, is_over
 from accord.monitor.verdicts import CLOSING, TICKING, Blocked
 from accord.stores.record import check_name
 from accord.stores.store import Store
@@ -45,9 +46,9 @@ if TYPE_CHECKING:
     from accord.integrations.guard.policy import Escalation
     from accord.integrations.guard.session import OnViolation
     from accord.integrations.guard.state import Review, State
+    from accord.integrations.guard.status import GuardStatus
     from accord.machine.clocks import Time
     from accord.monitor import Verdict
-    from accord.monitor.step import Status
 
 __all__ = ["Guard"]
 
@@ -350,9 +351,9 @@ class Guard:
         return [logged.copy() for logged in self._session.state().log if isinstance(logged, Out)]
 
     @property
-    def status(self) -> Status:
-        """`running`, `complete`, `violated`, `incomplete` or `unrecognised`, as if all calls that are out failed."""
-        return status(self._session.here().settled)
+    def status(self) -> GuardStatus:
+        """`running`, `complete`, `stopped`, `violated`, `incomplete` or `unrecognised`, as if calls that are out failed."""
+        return status_of(self._session.here())
 
     @property
     def stopped(self) -> str | None:
