@@ -124,7 +124,7 @@ def test_a_person_is_shown_all_of_it_and_it_is_written_down(till):
     for partly in ({"to": "eve"}, {**whole, "urgent": "yes"}, {**whole, "junk": 1}):
         result = agent.invoke(Command(resume={"event_label": "modify", "by": "ana", "payload": partly}), config())
         assert "argument" in result["__interrupt__"][0].value["error"]
-    agent.invoke(Command(resume="approve"), config())
+    agent.invoke(Command(resume={"event_label": "approve", "by": "ana"}), config())
     assert till.ran == [("bob", False, 10)]
     entries = [json.loads(line)["entry"] for line in ledger._sink.data.splitlines()]
     assert [entry["payload"] for entry in entries if entry.get("event") == "!pay"] == [whole]
@@ -166,7 +166,11 @@ def test_a_whole_number_in_place_of_a_fraction_is_a_number(annotation: Any, aske
 @pytest.mark.parametrize(("annotation", "instead"), [(float, True), (bool, 1), (int, True), (float, "150")])
 def test_what_is_no_number_in_json_is_not_taken_for_one(annotation: Any, instead):
     schema = create_model("Payment", amount=(annotation, ...))
-    pay = StructuredTool.from_function(lambda amount: str(amount), name="pay", description="Pay.", args_schema=schema)
+
+    def paying(amount):
+        raise AssertionError(amount)
+
+    pay = StructuredTool.from_function(paying, name="pay", description="Pay.", args_schema=schema)
     script = [say(call("pay", "a", amount=0)), "done"]
     agent = agent_of(script, [pay], AccordMiddleware("?Approval by human.!pay.?pay.end"))
     agent.invoke(asked(), config())
@@ -189,7 +193,7 @@ def test_another_process_reads_the_same(till):
     first = agent().invoke(asked(), config())["__interrupt__"][0].value
     again = agent().invoke(Command(resume="no"), config())["__interrupt__"][0].value
     assert again["review"] == first["review"]
-    agent().invoke(Command(resume="approve"), config())
+    agent().invoke(Command(resume={"event_label": "approve", "by": "ana"}), config())
     assert till.ran == [("bob", False, 10)]
 
 

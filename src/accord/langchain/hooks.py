@@ -30,7 +30,7 @@ from accord.integrations.guard.status import status_of
 from accord.integrations.guard.worlds import worlds
 from accord.langchain.arbitrating import arbitrate, heed_denials, open_questions, recall, tell_late
 from accord.langchain.arguments import Toolbox
-from accord.langchain.asking import DENY
+from accord.langchain.asking import DENY, NOBODY
 from accord.langchain.messages import pending_calls, refusal, replaced, strip
 from accord.langchain.people import ask_about_step, asking, make_step
 from accord.langchain.running import Runner
@@ -76,13 +76,13 @@ class Manner:
     def __init__(
         self,
         *,
-        reviewer: str = "human",
+        reviewer: str | None = None,
         hide: bool = True,
         early_end: EarlyEnd = "note",
         tool_errors: Literal["tell", "raise"] = "tell",
         durable: bool = False,
     ) -> None:
-        if not isinstance(reviewer, str) or not reviewer.strip():
+        if reviewer is not None and (not isinstance(reviewer, str) or not reviewer.strip()):
             raise UsageError(f"`reviewer` says who is asked, got {reviewer!r}")
         if early_end not in ("note", "raise") and not callable(early_end):
             raise UsageError(f"`early_end` is `note`, `raise` or a function, got {early_end!r}")
@@ -147,7 +147,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         if self._law.asks_about_steps:
             rehearsed = sitting.rehearse()
             sitting.fold(rehearsed)
-            answer = ask_about_step(self._law, rehearsed, asking(sitting, self._manner.reviewer))
+            answer = ask_about_step(self._law, rehearsed, asking(self._law, sitting, self._manner.reviewer))
         messages = self._fold(sitting, state, runtime)
         if self._law.policy.is_timed or (self._law.asks_about_calls and not self._keeping.direct):
             sitting.session.pass_time()
@@ -317,7 +317,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             if self._keeping.direct:
                 sitting.session.change(lambda state, at: open_questions(self._law, state, claims, at))
 
-        ask = asking(sitting, self._manner.reviewer, announce)
+        ask = asking(self._law, sitting, self._manner.reviewer, announce)
         at, lasts = rehearsed.now(), self._law.policy.review_lasts
         answered = arbitrate(self._law, rehearsed.state(), claims, at, ask)[1]
         return answered, None if at is None or lasts is None else at + lasts
@@ -366,7 +366,8 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         """A person has said no to the only way on: the turn ends here, and the session stays where it is."""
         sitting.session.remark("denied", {"by": answer.by, "reason": answer.reason})
         because = f": {answer.reason}" if answer.reason else ""
-        said = AIMessage(content=f"This was denied by {answer.by}{because}. Nothing more was done.")
+        whose = "" if answer.by == NOBODY else f" by {answer.by}"
+        said = AIMessage(content=f"This was denied{whose}{because}. Nothing more was done.")
         return {**(self._update(sitting, [*messages, said]) or {}), "jump_to": "end"}
 
     def _shown(self, request: ModelRequest[Any]) -> ModelRequest[Any]:

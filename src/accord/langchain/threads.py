@@ -118,7 +118,7 @@ class ThreadSession:
 
     @property
     def status(self) -> GuardStatus:
-        """`running`, `complete`, `stopped`, `violated`, `incomplete` or `unrecognised`, as if calls that are out failed."""
+        """`running`, `complete`, `stopped`, `violated`, `incomplete` or `unrecognised`, as if what is out failed."""
         return status_of(self._look())
 
     @property
@@ -192,7 +192,7 @@ class AsyncThreadSession:
     # -- how it stands -------------------------------------------------------------------------------------------------
 
     async def status(self) -> GuardStatus:
-        """`running`, `complete`, `stopped`, `violated`, `incomplete` or `unrecognised`, as if calls that are out failed."""
+        """`running`, `complete`, `stopped`, `violated`, `incomplete` or `unrecognised`, as if what is out failed."""
         return status_of(await self._look())
 
     async def allowed(self) -> list[str]:
