@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _STYLES: dict[str | None, Style] = {
-    "running": "strong", "complete": "good", "violated": "error", "incomplete": "error",
+    "running": "strong",
+    "complete": "good",
+    "violated": "error",
+    "incomplete": "error",
     "stopped": "error",
 }
 _ENTRIES_SHOWN = 20
@@ -41,7 +44,9 @@ def command() -> None:
 
 @command.command("list")
 @click.argument("store")
-@click.option("--status", metavar="STATUS", help="only these: running, complete, stopped, violated, incomplete, expired, …")
+@click.option(
+    "--status", metavar="STATUS", help="only these: running, complete, stopped, violated, incomplete, expired, …"
+)
 @click.option("--contract", metavar="FILE", type=click.Path(path_type=Path), help="only those of this contract")
 @key_options
 @json_option

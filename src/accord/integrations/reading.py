@@ -1,5 +1,6 @@
-"""Reading what SDKs return that accord does not import: by the names of attributes, or of keys where it is plain JSON
-(`response.model_dump()`, the body of a response), believing nothing.
+"""Reading what SDKs return that accord does not import: by names, believing nothing.
+
+They are names of attributes, or of keys where it is plain JSON: `response.model_dump()`, the body of a response.
 
 What a model got wrong (arguments that are no JSON) is kept as it is, so that the model can be told. What an object got
 wrong (it is not of the kind the adapter is for) is the program's mistake, a `UsageError`.

@@ -284,8 +284,8 @@ def load_trace_config(
     """A configuration from a mapping, a file (`Path`) or YAML text (`str`).
 
     What it leaves out has its default. `allow_imports` lets `normaliser.import` run code of yours. A contract file is
-    looked for beside the configuration. A `Path` that ends in `.accord` is a contract itself: traces are held to it, and
-    everything else has its default.
+    looked for beside the configuration. A `Path` that ends in `.accord` is a contract itself: traces are held to it,
+    and everything else has its default.
 
     Raises `ContractError` with everything that is wrong, each with its path, its line and a way to mend it.
 

@@ -352,7 +352,7 @@ class Guard:
 
     @property
     def status(self) -> GuardStatus:
-        """`running`, `complete`, `stopped`, `violated`, `incomplete` or `unrecognised`, as if calls that are out failed."""
+        """`running`, `complete`, `stopped`, `violated`, `incomplete` or `unrecognised`, as if what is out failed."""
         return status_of(self._session.here())
 
     @property

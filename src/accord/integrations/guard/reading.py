@@ -100,7 +100,10 @@ def _read(store: Store, key: str, row: Row) -> GuardedSession | None:
         return GuardedSession(key=key, fault=str(error))
     except UsageError as error:
         return GuardedSession(key=key, fault=f"session `{key}` is corrupted: {error}")
-    halted = desk.stopped is not None and record.status in {"running", "complete"}  # as earlier versions have written it
+    halted = desk.stopped is not None and record.status in {
+        "running",
+        "complete",
+    }  # as earlier versions have written it
     return GuardedSession(
         key=key,
         status="stopped" if halted else record.status,

@@ -147,10 +147,9 @@ def _reviews_of(living: list[Review], gates: tuple[str, ...], meant: str) -> tup
 def _review_of(living: list[Review], gate: str, meant: str) -> Review | None:
     """The last review of a gate for an action that has not been used up."""
     for review in reversed(living):
-        if review.gate == gate and review.state != "used":
-            # INVARIANT: it is for its own action, whatever a person has put in place of the payload.
-            if _bound(review) == meant:
-                return review
+        # INVARIANT: it is for its own action, whatever a person has put in place of the payload.
+        if review.gate == gate and review.state != "used" and _bound(review) == meant:
+            return review
     return None
 
 
@@ -198,8 +197,8 @@ def _lapsed(desk: Desk, gate: str, digest: str, at: Time | None) -> Review | Non
 
 def late_approval(review: Review, by: str, expired: Time | None, at: Time | None) -> Remark:
     """What the ledger keeps of an approval that came, or was used, too late."""
-    detail = {"review": review.id, "action": review.name, "gate": review.gate, "by": by, "expires": expired, "at": at}
-    return Remark("approval expired", detail)
+    which: dict[str, object] = {"review": review.id, "action": review.name, "gate": review.gate}
+    return Remark("approval expired", {**which, "by": by, "expires": expired, "at": at})
 
 
 def open_stuck(

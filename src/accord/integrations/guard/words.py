@@ -18,8 +18,8 @@ __all__ = [
     "already_out",
     "already_run",
     "asked",
-    "decided",
     "came_late",
+    "decided",
     "denied",
     "even_then",
     "expired",
@@ -104,14 +104,16 @@ def asked(review: Review) -> str:
 
 def lapsed(review: Review, anew: Review) -> str:
     """A person was asked again, because the approval was not used in time."""
-    return f"{quote_text(review.name)} was allowed by {review.by}, and that expired{_expiry(review.expires)}. {asked(anew)}"
+    over = f"{quote_text(review.name)} was allowed by {review.by}, and that expired{_expiry(review.expires)}."
+    return f"{over} {asked(anew)}"
 
 
 def came_late(review: Review, by: str, expired: Time) -> str:
     """A person has answered when the question was over."""
+    late = f"{quote_text(review.name)} was allowed by {by} when the question had expired{_expiry(expired)}"
     return (
-        f"{quote_text(review.name)} was allowed by {by} when the question had expired{_expiry(expired)}, so that does not "
-        f"count, and it has not run. A person is asked anew (review {review.id}) when you ask for it again, unchanged."
+        f"{late}, so that does not count, and it has not run. A person is asked anew (review {review.id}) when you ask "
+        "for it again, unchanged."
     )
 
 

@@ -266,7 +266,9 @@ def test_an_answer_expires_too(timed):
     told = guard.run(pay(30))[0]
     (anew,) = guard.reviews()
     assert not told.ok
-    assert told.content.startswith("error: `pay` was allowed by ana, and that expired at 1060. `pay` needs the approval")
+    assert told.content.startswith(
+        "error: `pay` was allowed by ana, and that expired at 1060. `pay` needs the approval"
+    )
     assert anew.id in told.content
     assert "expired" not in guard.run(pay(30))[0].content  # it is told once: now a person has been asked
     guard.decide(anew.id, "allow", by="bob")

@@ -35,8 +35,8 @@ class _Edge(NamedTuple):
 def draw_machine(machine: Machine, traffic: Mapping[str, int], violating: Mapping[str, int]) -> str:
     """The drawing; a sentence if there are too many states to see anything.
 
-    `traffic` says how often each edge was taken (`state/symbol`), `violating` how many runs violated in each state. Runs
-    that violated where parts ran side by side stood in no one state of the drawing; they are told underneath it.
+    `traffic` says how often each edge was taken (`state/symbol`), `violating` how many runs violated in each state.
+    Runs that violated where parts ran side by side stood in no one state of the drawing; they are told underneath it.
     """
     if len(machine.states) > _MOST_STATES:
         return f"<p>The protocol has {len(machine.states):,} states, too many for a drawing.</p>"
