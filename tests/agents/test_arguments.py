@@ -14,7 +14,7 @@ from langchain_core.tools import InjectedToolCallId, StructuredTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.prebuilt import InjectedState
 from langgraph.types import Command
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, create_model, field_validator
 
 from accord import Ledger, MemorySink
 from accord.langchain import AccordMiddleware, CheckpointedProtocolMiddleware, ProtocolFSM, Transition, ref
@@ -124,10 +124,59 @@ def test_a_person_is_shown_all_of_it_and_it_is_written_down(till):
     for partly in ({"to": "eve"}, {**whole, "urgent": "yes"}, {**whole, "junk": 1}):
         result = agent.invoke(Command(resume={"event_label": "modify", "by": "ana", "payload": partly}), config())
         assert "argument" in result["__interrupt__"][0].value["error"]
-    agent.invoke(Command(resume="approve"), config())
+    agent.invoke(Command(resume={"event_label": "approve", "by": "ana"}), config())
     assert till.ran == [("bob", False, 10)]
     entries = [json.loads(line)["entry"] for line in ledger._sink.data.splitlines()]
     assert [entry["payload"] for entry in entries if entry.get("event") == "!pay"] == [whole]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "asked_for", "instead"),
+    [
+        (float, 200.5, 150),
+        (float | None, 200.5, 150),
+        (float | None, 200.5, None),
+        (float | str, 200.5, 150),
+        (int | float, 200.5, 150),
+        (list[float], [200.5], [150, 1]),
+        (dict[str, float], {"net": 200.5}, {"net": 150}),
+        (list[dict[str, float | None]], [{"net": 200.5}], [{"net": 150}, {"net": None}]),
+        (int, 200, 150.0),
+    ],
+)
+def test_a_whole_number_in_place_of_a_fraction_is_a_number(annotation: Any, asked_for, instead):
+    ran = []
+
+    def paying(amount):
+        ran.append(amount)
+        return "paid"
+
+    schema = create_model("Payment", amount=(annotation, ...))
+    pay = StructuredTool.from_function(paying, name="pay", description="Pay.", args_schema=schema)
+    script = [say(call("pay", "a", amount=asked_for)), "done"]
+    agent = agent_of(script, [pay], AccordMiddleware("?Approval by human.!pay.?pay.end"))
+    agent.invoke(asked(), config())
+    answer = {"event_label": "modify", "by": "ana", "payload": {"amount": instead}}
+    result = agent.invoke(Command(resume=answer), config())
+    assert "__interrupt__" not in result
+    assert ran == [instead]
+    assert result["accord"]["status"] == "complete"
+
+
+@pytest.mark.parametrize(("annotation", "instead"), [(float, True), (bool, 1), (int, True), (float, "150")])
+def test_what_is_no_number_in_json_is_not_taken_for_one(annotation: Any, instead):
+    schema = create_model("Payment", amount=(annotation, ...))
+
+    def paying(amount):
+        raise AssertionError(amount)
+
+    pay = StructuredTool.from_function(paying, name="pay", description="Pay.", args_schema=schema)
+    script = [say(call("pay", "a", amount=0)), "done"]
+    agent = agent_of(script, [pay], AccordMiddleware("?Approval by human.!pay.?pay.end"))
+    agent.invoke(asked(), config())
+    answer = {"event_label": "modify", "by": "ana", "payload": {"amount": instead}}
+    result = agent.invoke(Command(resume=answer), config())
+    assert "the argument `amount` is not given as the tool takes it" in result["__interrupt__"][0].value["error"]
 
 
 def test_another_process_reads_the_same(till):
@@ -144,7 +193,7 @@ def test_another_process_reads_the_same(till):
     first = agent().invoke(asked(), config())["__interrupt__"][0].value
     again = agent().invoke(Command(resume="no"), config())["__interrupt__"][0].value
     assert again["review"] == first["review"]
-    agent().invoke(Command(resume="approve"), config())
+    agent().invoke(Command(resume={"event_label": "approve", "by": "ana"}), config())
     assert till.ran == [("bob", False, 10)]
 
 
@@ -269,7 +318,11 @@ def test_what_differs():
     assert differs({"a": 1}, {"a": 1}) is None
     assert differs({"a": [{"b": True}]}, {"a": [{"b": True}]}) is None
     assert differs({"a": True}, {"a": 1}) == "the argument `a` is not given as the tool takes it"
-    assert differs({"a": [{"b": 1}]}, {"a": [{"b": 1.0}]}) is not None
+    assert differs({"a": 150.0, "b": [{"c": 1.0}]}, {"a": 150, "b": [{"c": 1}]}) is None
+    assert differs({"a": [{"b": 1.0}]}, {"a": [{"b": 1.5}]}) is not None
+    assert differs({"a": float(2**53)}, {"a": 2**53 + 1}) is not None
+    for one, other in ((True, 1), (1, True), (True, 1.0), (0.0, False), ("1", 1), (1.0, "1"), (None, 0)):
+        assert differs({"a": [one]}, {"a": [other]}) is not None
     assert differs({"a": [1]}, {"a": [1, 2]}) is not None
     assert differs({"a": {"b": 1}}, {"a": {"c": 1}}) is not None
     assert differs({"a": 1, "b": 2}, {"a": 1}) == "the argument `b` is missing"

@@ -53,7 +53,7 @@ def gated(saver, kind, thread):
     later = Recorder()  # another agent, another middleware, the same checkpoint
     agent, _ = agent_of(SCRIPT, gated_of(kind, later, secret=b"s"), later, checkpointer=saver)
     assert "__interrupt__" in agent.invoke(Command(resume=False), config(thread))
-    result = agent.invoke(Command(resume="approve"), config(thread))
+    result = agent.invoke(Command(resume={"event_label": "approve", "by": "ana"}), config(thread))
     assert (recorder.names, later.names) == (["search"], ["book"])
     assert reported(result)["status"] == "complete"
 
@@ -66,7 +66,7 @@ async def gated_async(saver, kind, thread):
     session = middleware.asession(agent, config(thread))
     assert (await session.status(), await session.out()) == ("running", [])
     assert "__interrupt__" in await agent.ainvoke(Command(resume=False), config(thread))
-    result = await agent.ainvoke(Command(resume="approve"), config(thread))
+    result = await agent.ainvoke(Command(resume={"event_label": "approve", "by": "ana"}), config(thread))
     assert recorder.names == ["search", "book"]
     assert reported(result)["status"] == await session.status() == "complete"
 
@@ -175,7 +175,7 @@ def test_a_checkpoint_that_cannot_be_kept_while_a_person_is_asked_books_nothing(
     agent.invoke(asked(), config())
     saver.left = 0
     with pytest.raises(OSError, match="no space left"):
-        agent.invoke(Command(resume="approve"), config(), durability="sync")
+        agent.invoke(Command(resume={"event_label": "approve", "by": "ana"}), config(), durability="sync")
     assert recorder.names == ["search"]
 
 

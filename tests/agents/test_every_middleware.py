@@ -118,7 +118,8 @@ def test_what_is_no_approval_approves_nothing(kind, recorder, run):
     agent, _ = agent_of(SCRIPT, gated_of(kind, recorder), recorder)
     assert "__interrupt__" in run(agent, asked())
     for answer in NO_ANSWERS:
-        result = run(agent, Command(resume=answer))
+        named = {"by": "ana", **answer} if isinstance(answer, dict) and "event_label" in answer else answer
+        result = run(agent, Command(resume=named))
         (question,) = result["__interrupt__"]
         assert "othing was decided" in question.value["error"], answer
         assert "`Approval`, `approve`, `deny`" in question.value["error"] or "Approval" in question.value["choices"]
@@ -133,7 +134,7 @@ def test_what_is_no_approval_approves_nothing(kind, recorder, run):
 @pytest.mark.parametrize(
     "answer",
     [
-        "approve", {"event_label": "approve"}, {"event_label": "Approval"}, {"event_label": "approve", "by": "ana"},
+        {"event_label": "approve", "by": "ana"}, {"event_label": "Approval", "by": "ana"},
         {"event_label": "Approval", "by": "ana", "reason": "cheap", "payload": None},
     ],
 )  # fmt: skip
@@ -141,6 +142,19 @@ def test_what_is_one_does(kind, recorder, run, answer):
     agent, _ = agent_of(SCRIPT, gated_of(kind, recorder), recorder)
     run(agent, asked())
     run(agent, Command(resume=answer))
+    assert recorder.names == ["search", "book"]
+
+
+@pytest.mark.parametrize("answer", ["approve", {"event_label": "approve"}, {"event_label": "Approval", "by": None}])
+def test_an_answer_without_a_name(kind, recorder, run, answer):
+    """A contract that says `by human` wants to know by whom; a state machine from Python does not ask for that."""
+    agent, _ = agent_of(SCRIPT, gated_of(kind, recorder), recorder)
+    run(agent, asked())
+    result = run(agent, Command(resume=answer))
+    if kind == "contract":
+        assert "does not say who decides" in result["__interrupt__"][0].value["error"]
+        assert recorder.names == ["search"]
+        run(agent, Command(resume={"event_label": "approve", "by": "ana"}))
     assert recorder.names == ["search", "book"]
 
 

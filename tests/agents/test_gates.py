@@ -75,10 +75,44 @@ def test_the_very_call_is_shown_before_anything_runs(recorder):
     ],
 )  # fmt: skip
 def test_answers_that_approve(recorder, answer):
-    agent, _ = agent_of(SCRIPT, AccordMiddleware(GATED), recorder)
+    ledger = Ledger(MemorySink())
+    agent, _ = agent_of(SCRIPT, AccordMiddleware(GATED, reviewer="the desk", ledger=ledger), recorder)
     agent.invoke(asked(), config())
     agent.invoke(Command(resume=answer), config())
     assert recorder.names == ["search", "book"]
+    (by,) = [entry["by"] for entry in entries(ledger) if str(entry.get("event")).startswith("?Approval")]
+    assert by == ("ana" if "by" in answer else "the desk")
+
+
+@pytest.mark.parametrize(
+    "answer", ["approve", "deny", {"event_label": "approve"}, {"event_label": "Approval", "by": None}]
+)
+@pytest.mark.parametrize("gates", ["call", "session"])
+def test_an_answer_without_a_name_is_asked_for_again(recorder, answer, gates):
+    """Nobody is put down as having decided who did not say so."""
+    ledger = Ledger(MemorySink())
+    agent, _ = agent_of(SCRIPT, AccordMiddleware(GATED, ledger=ledger, gates=gates), recorder)
+    assert shown(agent.invoke(asked(), config()))["to"] == "human"
+    result = agent.invoke(Command(resume=answer), config())
+    assert (
+        'does not say who decides; name the person, as in {"by": "ana"}. Nothing was decided' in shown(result)["error"]
+    )
+    assert recorder.names == ["search"]
+    result = agent.invoke(Command(resume={"event_label": "deny", "by": "bob"}), config())
+    assert recorder.names == ["search"]
+    assert all(entry.get("by") != "human" for entry in entries(ledger))
+    decided = [entry["detail"]["by"] for entry in entries(ledger) if entry.get("what") in {"review decided", "denied"}]
+    assert decided == ["bob"]
+
+
+def test_whether_an_agent_may_go_on_is_decided_by_somebody_with_a_name(recorder):
+    middleware = AccordMiddleware("!search.?search.!book.end", patience=1, escalate="review")
+    agent, _ = agent_of([say(call("book", "a")), "done"], middleware, recorder)
+    agent.invoke(asked(), config())
+    for answer in ("approve", "deny", {"event_label": "deny"}):
+        assert "does not say who decides" in shown(agent.invoke(Command(resume=answer), config()))["error"]
+    result = agent.invoke(Command(resume={"event_label": "deny", "by": "bob"}), config())
+    assert result["accord"]["status"] == "stopped"
 
 
 NO_ANSWERS = [
@@ -95,14 +129,14 @@ NO_ANSWERS = [
 
 
 def test_whatever_else_comes_back_approves_nothing_and_is_asked_again(recorder):
-    agent, _ = agent_of(SCRIPT, AccordMiddleware(GATED), recorder)
+    agent, _ = agent_of(SCRIPT, AccordMiddleware(GATED, reviewer="the desk"), recorder)
     result = agent.invoke(asked(), config())
     for answer in NO_ANSWERS:
         result = agent.invoke(Command(resume=answer), config())
         assert "othing was decided" in shown(result)["error"], answer
         assert shown(result)["choices"] == ["Approval", "approve", "deny", "modify"]
     assert recorder.names == ["search"]
-    agent.invoke(Command(resume="approve"), config())
+    agent.invoke(Command(resume={"event_label": "approve", "by": "ana"}), config())
     assert recorder.names == ["search", "book"]
 
 
@@ -149,7 +183,7 @@ def test_several_gated_calls_are_asked_about_one_by_one(recorder):
     result = agent.invoke(Command(resume={"event_label": "deny", "by": "ana"}), config())
     assert shown(result)["action"]["call_id"] == "b"
     assert recorder.ran == []
-    result = agent.invoke(Command(resume="approve"), config())
+    result = agent.invoke(Command(resume={"event_label": "approve", "by": "ana"}), config())
     assert sorted(recorder.ran) == [("book", "AZ1", 20), ("search", "Rome")]
 
 
@@ -157,7 +191,7 @@ def test_an_approval_is_for_one_call(recorder):
     script = [say(call("book", "a", amount=10)), say(call("book", "b", amount=10)), "done"]
     agent, _ = agent_of(script, AccordMiddleware(PAYING), recorder)
     agent.invoke(asked(), config())
-    result = agent.invoke(Command(resume="approve"), config())
+    result = agent.invoke(Command(resume={"event_label": "approve", "by": "ana"}), config())
     assert shown(result)["action"]["call_id"] == "b"
     assert recorder.ran == [("book", "AZ1", 10)]
 
@@ -166,7 +200,7 @@ def test_an_approval_survives_a_failure(recorder):
     script = [say(call("fail", "a")), say(call("fail", "b")), "done"]
     agent, _ = agent_of(script, AccordMiddleware("?Approval by human.!fail.?fail.end"), recorder)
     agent.invoke(asked(), config())
-    result = agent.invoke(Command(resume="approve"), config())
+    result = agent.invoke(Command(resume={"event_label": "approve", "by": "ana"}), config())
     assert recorder.names == ["fail", "fail"]  # the second try needs no second approval
     assert "__interrupt__" not in result
 
@@ -227,9 +261,10 @@ def test_a_step_that_no_call_can_wait_for_is_asked_for_before_the_model(recorder
     agent, _ = agent_of(SCRIPT, middleware, recorder)
     result = agent.invoke(asked(), config())
     assert shown(result)["choices"] == ["Signature", "approve", "deny"]
-    result = agent.invoke(Command(resume={"event_label": "Signature"}), config())
+    result = agent.invoke(Command(resume={"event_label": "Signature", "by": "ana"}), config())
     assert "needs the field `name`" in shown(result)["error"]
-    result = agent.invoke(Command(resume={"event_label": "Signature", "payload": {"name": "ana"}}), config())
+    answer = {"event_label": "Signature", "by": "ana", "payload": {"name": "ana"}}
+    assert "error" not in shown(agent.invoke(Command(resume=answer), config()))
     assert recorder.names == ["search"]
 
 
@@ -325,7 +360,10 @@ def test_several_interrupts_at_once_are_answered_by_their_ids(recorder):
     result = both.invoke({"messages": []}, config())
     questions = {question.value["action"]["call_id"]: question.id for question in result["__interrupt__"]}
     assert set(questions) == {"left", "right"}
-    answers = {questions["left"]: {"event_label": "deny", "by": "ana"}, questions["right"]: {"event_label": "approve"}}
+    answers = {
+        questions["left"]: {"event_label": "deny", "by": "ana"},
+        questions["right"]: {"event_label": "approve", "by": "bob"},
+    }
     both.invoke(Command(resume=answers), config())
     assert recorder.ran == [("book", "AZ1", 2)]
 
@@ -337,7 +375,7 @@ def test_an_agent_that_cannot_get_on_asks_whether_it_may(recorder):
     result = agent.invoke(asked(), config())
     assert shown(result)["choices"] == ["approve", "deny"]
     assert "May the agent go on?" in shown(result)["question"]
-    result = agent.invoke(Command(resume="approve"), config())
+    result = agent.invoke(Command(resume={"event_label": "approve", "by": "ana"}), config())
     assert recorder.names == ["search", "book"]
     agent, _ = agent_of(script, middleware, recorder)
     agent.invoke(asked(), config("u"))
@@ -354,7 +392,7 @@ def test_asynchronous_gates(recorder):
         assert shown(result)["review"] == "1-c6124328"
         result = await agent.ainvoke(Command(resume=False), config())
         assert "Nothing was decided" in shown(result)["error"]
-        return await agent.ainvoke(Command(resume="approve"), config())
+        return await agent.ainvoke(Command(resume={"event_label": "approve", "by": "ana"}), config())
 
     assert asyncio.run(go())["accord"]["status"] == "complete"
     assert recorder.names == ["search", "book"]
@@ -367,11 +405,20 @@ def test_an_answer_is_good_for_so_long(recorder, store):
     agent, _ = agent_of([*SCRIPT[:2], say(call("book", "c", amount=30)), "done"], middleware, recorder)
     agent.invoke(asked(), config())
     now[0] = 1000.0
-    result = agent.invoke(Command(resume="approve"), config())
+    result = agent.invoke(Command(resume={"event_label": "approve", "by": "ana"}), config())
     assert recorder.names == ["search"]  # too late; when the model asks again, so does the middleware
     assert shown(result)["action"]["call_id"] == "c"
+    said = told(agent.get_state(config()).values)[-1]
+    assert said.startswith(
+        "error: `book` was allowed by ana when the question had expired at 60, so that does not count"
+    )
+    assert f"(review {shown(result)['review']})" in said
+    if store is not None:
+        kept = [json.loads(line)["entry"] for line in store.lines("t", 0, 99)]
+        (late,) = [entry["detail"] for entry in kept if entry.get("what") == "approval expired"]
+        assert (late["by"], late["expires"], late["at"], late["review"]) == ("ana", 60, 1000, shown(result)["review"])
     now[0] = 1059.0
-    agent.invoke(Command(resume="approve"), config())
+    agent.invoke(Command(resume={"event_label": "approve", "by": "ana"}), config())
     assert recorder.names == ["search", "book"]
 
 
@@ -382,7 +429,7 @@ def test_a_deadline_that_has_passed_while_a_person_thinks(recorder):
     agent, _ = agent_of([*SCRIPT[:2], "done"], middleware, recorder)
     agent.invoke(asked(), config())
     now[0] = 7200.0
-    result = agent.invoke(Command(resume="approve"), config())
+    result = agent.invoke(Command(resume={"event_label": "approve", "by": "ana"}), config())
     assert recorder.names == ["search"]
     assert told(result)[-1].startswith("error")
 
@@ -400,6 +447,6 @@ def test_a_step_that_comes_too_late(recorder):
     agent, _ = agent_of([*SCRIPT[:2], "done"], middleware, recorder)
     agent.invoke(asked(), config())
     now[0] = 7200.0
-    result = agent.invoke(Command(resume="approve"), config())
+    result = agent.invoke(Command(resume={"event_label": "approve", "by": "ana"}), config())
     assert recorder.names == ["search"]
     assert told(result)[-1].startswith("error")

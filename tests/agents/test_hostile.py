@@ -333,7 +333,8 @@ def test_several_agents_wait_at_once(kind):
         questions = both.invoke(Command(resume=wrong), config())["__interrupt__"]
         assert len(questions) == 2
     first, second = questions
-    both.invoke(Command(resume={first.id: {"event_label": "deny"}, second.id: {"event_label": "approve"}}), config())
+    deny, approve = ({"event_label": label, "by": "ana"} for label in ("deny", "approve"))
+    both.invoke(Command(resume={first.id: deny, second.id: approve}), config())
     assert sorted([left.names, right.names]) == [["search"], ["search", "book"]]
 
 

@@ -36,7 +36,7 @@ def test_any_number_of_reviews(place):
         result = agent.invoke(asked(f"turn {turn}"), config())
         for answer in ("approve", "deny", "approve", "approve"):
             assert "__interrupt__" in result, (turn, result["messages"][-2].content)
-            result = agent.invoke(Command(resume=answer), config())
+            result = agent.invoke(Command(resume={"event_label": answer, "by": "ana"}), config())
         assert result["accord"]["session"] == "t"
         kept = agent.get_state(config()).values
         sizes.append(len(next(value for key, value in kept.items() if isinstance(value, str) and "accord" in key)))

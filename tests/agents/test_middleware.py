@@ -14,7 +14,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from accord import Ledger, MemorySink, UsageError, ViolationError
+from accord import Ledger, MemorySink, MemoryStore, UsageError, ViolationError
 from accord.langchain import AccordMiddleware
 from tests.agents.scripted import Recorder, Scripted, agent_of, asked, call, config, say, told
 
@@ -490,3 +490,15 @@ def test_beside_the_human_in_the_loop_of_langchain(recorder, first):
 def test_labels_are_checked_as_a_guard_checks_them(labels):
     with pytest.raises(UsageError, match="labels"):
         AccordMiddleware("!book.end", labels=labels)
+
+
+@pytest.mark.parametrize("store", [None, MemoryStore()])
+def test_a_stopped_session_is_not_complete(recorder, store):
+    middleware = AccordMiddleware("{!search.?search.end, end}", patience=1, store=store)
+    agent, _ = agent_of([say(call("book", "a")), "done"], middleware, recorder)
+    result = agent.invoke(asked(), config())
+    assert result["accord"]["status"] == "stopped"
+    session = middleware.session(agent, config())
+    assert (session.status, asyncio.run(middleware.asession(agent, config()).status())) == ("stopped", "stopped")
+    session.resume(by="ana", reason="it was the prompt")
+    assert session.status == "complete"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -450,3 +451,31 @@ def test_guards_and_actions_are_those_that_the_program_has_now(recorder):
     agent_with(lambda _: False, None).invoke(asked(), config())
     result = agent_with(lambda _: True, seen.append).invoke(asked("book"), config())
     assert (recorder.names, result["fsm_state"], [c.event for c in seen]) == (["search", "book"], "done", ["send:book"])
+
+
+@pytest.mark.parametrize("answer", ["approve", {"event_label": "Yes"}, {"event_label": "Yes", "by": "ana"}, "deny"])
+@pytest.mark.parametrize("reviewer", [None, "the desk"])
+def test_who_made_a_step_is_written_down_also_if_nobody_was_named(recorder, answer, reviewer):
+    """State machines take an answer without a name, and never make one up."""
+    search, ledger = ref(recorder.tools[0]), Ledger(MemorySink())
+    fsm = (
+        ProtocolFSM(initial="idle")
+        .add_transition(Transition(source="idle", tool=search, phase="send", target="searching"))
+        .add_transition(Transition(source="searching", tool=search, phase="recv", target="asked"))
+        .add_transition(event("asked", "Yes", "done", interrupt=True))
+        .mark_terminal("done")
+    )  # fmt: skip
+    made = CheckpointedProtocolMiddleware(fsm=fsm, tool_refs=[search], ledger=ledger, reviewer=reviewer)
+    agent, _ = agent_of([say(call("search", "a")), "done"], made.middleware, recorder)
+    assert agent.invoke(asked(), config())["__interrupt__"][0].value["to"] == (reviewer or "human")
+    result = agent.invoke(Command(resume=answer), config())
+    entries = [json.loads(line)["entry"] for line in ledger._sink.data.splitlines()]
+    expected = "ana" if "by" in answer else reviewer or "(nobody named)"
+    if answer == "deny":
+        (by,) = [entry["detail"]["by"] for entry in entries if entry.get("what") == "denied"]
+        said = "This was denied by the desk." if reviewer else "This was denied."
+        assert result["messages"][-1].content.startswith(said)
+    else:
+        (by,) = [entry["by"] for entry in entries if str(entry.get("event")).startswith("?Yes")]
+        assert result["fsm_state"] == "done"
+    assert by == expected

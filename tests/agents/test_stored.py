@@ -105,7 +105,7 @@ def test_a_review_that_was_decided_elsewhere(recorder, store, elsewhere, here, r
     agent.invoke(asked(), config())
     guard = Guard(GATED, store=store, key="t")
     guard.decide(guard.reviews()[0].id, elsewhere, by="bob")
-    agent.invoke(Command(resume=here), config())
+    agent.invoke(Command(resume={"event_label": here, "by": "ana"}), config())
     assert recorder.names == ran
 
 
@@ -119,7 +119,7 @@ def test_an_answer_is_not_taken_for_that_to_another_question(recorder, store):
     guard = Guard(contract, store=store, key="t")
     first = next(review for review in guard.reviews() if review.payload["amount"] == 10)
     guard.decide(first.id, "deny", by="bob")
-    result = agent.invoke(Command(resume="approve"), config())
+    result = agent.invoke(Command(resume={"event_label": "approve", "by": "ana"}), config())
     assert recorder.ran == []
     assert result["__interrupt__"][0].value["action"]["call_id"] == "b"
 

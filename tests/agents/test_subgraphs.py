@@ -42,7 +42,7 @@ def test_an_agent_as_a_node(recorder, store):
     assert recorder.names == ["search"]
     result = graph.invoke(Command(resume=False), config())
     assert "Nothing was decided" in result["__interrupt__"][0].value["error"]
-    result = graph.invoke(Command(resume="approve"), config())
+    result = graph.invoke(Command(resume={"event_label": "approve", "by": "ana"}), config())
     assert recorder.names == ["search", "book"]
     if store is not None:
         assert store.session("t/agent").status == "complete"
@@ -54,7 +54,7 @@ def test_an_agent_as_a_node_asynchronously(recorder):
 
     async def go():
         await graph.ainvoke(asked(), config())
-        return await graph.ainvoke(Command(resume="approve"), config())
+        return await graph.ainvoke(Command(resume={"event_label": "approve", "by": "ana"}), config())
 
     asyncio.run(go())
     assert recorder.names == ["search", "book"]
@@ -78,7 +78,7 @@ def test_an_agent_as_a_tool_of_another(recorder):
     result = outer.invoke(asked(), config())
     assert result["__interrupt__"][0].value["action"]["tool"] == "book"
     assert recorder.names == ["search"]
-    result = outer.invoke(Command(resume="approve"), config())
+    result = outer.invoke(Command(resume={"event_label": "approve", "by": "ana"}), config())
     assert recorder.names[-1] == "book"
     assert recorder.names.count("book") == 1
     assert told(result)[0] == "done"

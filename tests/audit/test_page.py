@@ -9,8 +9,10 @@ import pytest
 
 from accord.audit import make_report
 from accord.audit.outputs.page import write_page
+from accord.audit.report import summary_of
 from tests.audit import hostile
 from tests.audit.recorded import FINE, HASTY, TWICE, chat, write_tau
+from tests.audit.test_page_counts import IN_A_ROW, RUNS
 
 playwright = pytest.importorskip("playwright.sync_api", reason="NOT TESTED: the page of an audit, without playwright")
 
@@ -76,6 +78,45 @@ def test_it_shows_what_was_found(report, open_page):
     assert page.locator("#drawing svg circle").count() >= 5
     assert "?No" in page.locator("#vacuous").text_content()
     assert "!Pay" in page.locator("#drawing svg").text_content()
+    assert complaints == []
+
+
+def test_it_shows_the_numbers_of_the_report(audited, open_page, tmp_path):
+    write_tau(tmp_path / "a.json", RUNS, [float(number % 2) for number in range(len(RUNS))])
+    report = make_report(audited([tmp_path / "a.json"], IN_A_ROW), by=["file"])
+    told = summary_of(report)
+    total = told["total"]
+    page, complaints = open_page(report)
+    names = ("violating", "incomplete", "unrecognised", "conforming")
+    figures = page.locator("#total .figure").all_text_contents()
+    assert figures == [f"{total['runs']}runs", *[f"{total[name]}{name}" for name in names]]
+    first = page.locator("#tables table").first.locator("tbody tr").first.locator("td.number").all_text_contents()
+    (row,) = told["by"]["file"]
+    assert first[:5] == [str(row["runs"]), *[str(row[name]) for name in names]]
+    findings = page.locator(".finding p:first-child b").all_text_contents()
+    groups = [*told["violations"], *told["owed"]]
+    assert [int(text.split()[0]) for text in findings] == [group["runs"] for group in groups]
+    badges = page.locator("#drawing .badge").all_text_contents()
+    assert sum(int(text.split()[0]) for text in badges) == total["violating"]
+    rules = page.locator("#rules tbody tr td.number").all_text_contents()
+    clauses = [f'rule "{name}"' for name in page.locator("#rules tbody tr td:first-child").all_text_contents()]
+    broken = [sum(group["runs"] for group in groups if group["clause"] == clause) for clause in clauses]
+    assert [int(text) for text in rules] == broken
+    events = told["enforcing_would_have_blocked"]["events"]
+    assert f"{events} events in {total['violating']} runs would have been refused" in page.content()
+    assert page.locator("#count").text_content() == f"{total['runs']} of {total['runs']} runs"
+    assert complaints == []
+
+
+def test_what_there_is_no_room_for_is_counted(audited, open_page, tmp_path):
+    runs = [chat(*[f"call t{number}" for number in range(60)])]
+    runs += [chat("call a", f"call t{number}") for number in range(20)]
+    write_tau(tmp_path / "a.json", runs)
+    page, complaints = open_page(make_report(audited([tmp_path / "a.json"], "protocol P = !a.!b.end")))
+    text = page.locator("#violations").text_content()
+    assert ", 12 more 12" in text  # of the twenty words that came where `!b` was due
+    assert "80 events in 21 runs would have been refused" in text
+    assert ", 40 more " in text
     assert complaints == []
 
 

@@ -49,6 +49,16 @@ def test_a_session_and_its_ledger(opened):
     assert asker.post("session", key="nobody").status == 400
 
 
+def test_a_stopped_session_is_not_complete(opened):
+    store, path, _ = opened
+    guard = Guard("{!a.end, end}", store=store, key="halted", tools={"b": lambda: None}, patience=1)
+    guard.run([ToolCall("b", {}, "c1")])
+    asker = Asker(paths=[path], store=store)
+    assert asker.ask("session", key="halted")["status"] == "stopped"
+    listed = {session["key"]: session["status"] for session in asker.ask("sessions")["sessions"]}
+    assert listed["halted"] == "stopped"
+
+
 def test_a_ledger_that_was_changed_is_told(opened):
     store, path, _ = opened
     with closing(sqlite3.connect(path.with_name("sessions.db"))) as database, database:
@@ -77,6 +87,20 @@ def test_deciding(opened):
     assert decided.status == 200 and decided.json["state"] == "allowed" and decided.json["by"] == "ana"
     assert decide(writer, review).status == 400
     assert guard.run([ToolCall("pay", HOSTILE, "c3")])[0].content == "paid"
+
+
+def test_what_has_expired_is_not_decided_and_that_is_told(opened):
+    store, path, _ = opened
+    tools = {"read": dict, "pay": lambda **_: "paid"}
+    guard = Guard(path, store=store, key="late", tools=tools, review_lasts=60, clock=lambda: 1_772_442_000)
+    guard.run([ToolCall("read", {}, "c1")])
+    guard.run([ToolCall("pay", HOSTILE, "c2")])
+    (review,) = guard.reviews()
+    refused = decide(Asker(paths=[path], store=store, writable=True), review.id, session="late")
+    assert refused.status == 400
+    assert "has expired at 2026-03-02T09:01:00Z; nothing was decided" in refused.json["error"]
+    assert "Have the agent ask for `pay` again: that opens a new review" in refused.json["error"]
+    assert guard.review(review.id).state == "open"
 
 
 def test_of_two_who_decide_at_the_same_time_one_is_told(opened):

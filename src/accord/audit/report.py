@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from accord.audit.groups import Row, Tables
     from accord.audit.tally import Group, Tally
 
-__all__ = ["Finding", "Report", "Vacuous", "make_report", "summary_of"]
+__all__ = ["Finding", "Report", "Vacuous", "make_report", "summary_of", "violating_by_state"]
 
 _MOST_EXAMPLES = 20
 
@@ -92,19 +92,33 @@ def _lines_around(audit: Audit, groups: Sequence[Group]) -> dict[int, tuple[Line
     return found
 
 
+def violating_by_state(report: Report) -> dict[str, int]:
+    """How many runs violated in each state, whichever clause it was; states are as in `Refused`."""
+    found: dict[str, int] = {}
+    for finding in report.violations:
+        found[finding.group.state] = found.get(finding.group.state, 0) + finding.group.runs
+    return found
+
+
 def _vacuous(audit: Audit) -> Vacuous:
     contract, tally = audit.job.contract, audit.tally
     rules = [
         machine.rule.name for number, machine in enumerate(contract.rules.machines) if number not in tally.exercised
     ]
-    steps = []
+    steps = [(step["state"], step["word"], step["to"]) for step in _traffic(audit) if not step["times"]]
+    return Vacuous(tuple(rules), tuple(steps))
+
+
+def _traffic(audit: Audit) -> list[dict[str, Any]]:
+    """How often each step of the protocol was taken."""
+    contract, found = audit.job.contract, []
     if contract.machines:
         machine = contract.machine(audit.job.protocol)
         for number, state in enumerate(machine.states):
             for symbol, target in getattr(state, "edges", ()):
-                if f"{number}/{symbol}" not in tally.traffic:
-                    steps.append((number, machine.symbols[symbol].word, target))
-    return Vacuous(tuple(rules), tuple(steps))
+                times = audit.tally.traffic.get(f"{number}/{symbol}", 0)
+                found.append({"state": number, "word": machine.symbols[symbol].word, "to": target, "times": times})
+    return found
 
 
 # -- as JSON -----------------------------------------------------------------------------------------------------------
@@ -147,6 +161,7 @@ def summary_of(report: Report) -> dict[str, Any]:
             "rules": list(report.vacuous.rules),
             "steps": [{"state": state, "word": word, "to": to} for state, word, to in report.vacuous.steps],
         },
+        "traffic": _traffic(audit),
         "enforcing_would_have_blocked": {"events": tally.refused, "words": _ordered(tally.blocked)},
         "unmatched": _ordered(tally.unmatched),
         "broken": [{"file": one.file, "line": one.line, "reason": one.reason} for one in tally.first_broken],

@@ -199,11 +199,13 @@ def _ask(screen: Screen, session: GuardedSession, review: Review, at: Time, reas
     """What the person at the terminal says about a review that was shown."""
     from accord.cli.answers import ask
     from accord.cli.terminal import complain
+    from accord.integrations.guard.words import expired
 
     state = session.standing(review, at)
     answer = ask(screen, review, reason) if state == "open" else None
     if answer is None:
-        complain("nothing was decided" if state == "open" else f"review `{review.id}` cannot be decided: it is {state}")
+        over = expired(review) if state == "expired" else f"review `{review.id}` cannot be decided: it is {state}"
+        complain("nothing was decided" if state == "open" else over)
         raise Exit(1)
     return answer
 

@@ -7,14 +7,13 @@ here and not by the terminal: no text can pose as one of our own lines.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from accord.diagnostics.visible import clip, display_width, visible
+from accord.integrations.guard.moments import moment_text
 from accord.language.labels import print_word
-from accord.machine.clocks import print_time
 from accord.monitor.wording import span_text
 from accord.stepping.wording import json_text
 
@@ -55,9 +54,6 @@ _LONGEST_TEXT = 4000
 _LONGEST_WORD = 200
 _MOST_SHOWN = 50_000
 _CALLS_SHOWN = 5
-
-# What no clock of the world shows for a session of today is a clock of somebody's own, and stays a number.
-_EARLIEST_DATE, _LATEST_DATE = 100_000_000, 100_000_000_000
 
 
 def review_line(screen: Screen, session: GuardedSession, review: Review, at: Time) -> str:
@@ -187,9 +183,7 @@ def _moment(time: Time | None, now: Time) -> str:
     """A time, and how far it is from now."""
     if time is None:
         return ""
-    shown = print_time(time)
-    if _EARLIEST_DATE <= time < _LATEST_DATE:
-        shown = datetime.fromtimestamp(int(time), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    shown = moment_text(time)
     if time == now:
         return f"{shown} (now)"
     return f"{shown} ({f'in {span_text(time - now)}' if time > now else f'{span_text(now - time)} ago'})"

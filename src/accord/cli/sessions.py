@@ -22,7 +22,13 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-_STYLES: dict[str | None, Style] = {"running": "strong", "complete": "good", "violated": "error", "incomplete": "error"}
+_STYLES: dict[str | None, Style] = {
+    "running": "strong",
+    "complete": "good",
+    "violated": "error",
+    "incomplete": "error",
+    "stopped": "error",
+}
 _ENTRIES_SHOWN = 20
 _LONGEST_KEY = 40
 
@@ -38,7 +44,9 @@ def command() -> None:
 
 @command.command("list")
 @click.argument("store")
-@click.option("--status", metavar="STATUS", help="only these: running, complete, violated, incomplete, expired, …")
+@click.option(
+    "--status", metavar="STATUS", help="only these: running, complete, stopped, violated, incomplete, expired, …"
+)
 @click.option("--contract", metavar="FILE", type=click.Path(path_type=Path), help="only those of this contract")
 @key_options
 @json_option
@@ -61,7 +69,7 @@ def list_sessions(
     from accord.machine.contract import load_contract
     from accord.monitor.step import Status
 
-    known = (*get_args(Status), "expired")
+    known = (*get_args(Status), "stopped", "expired")
     if status is not None and status not in known:
         raise UsageError(f"a status is one of {', '.join(known)}; got `{status}`")
     digest = None if contract is None else load_contract(contract).digest

@@ -171,7 +171,10 @@ def diff(
             )
         )
         run = found.candidate or RunSummary(found.key)
-        judged.append(Judged(candidate, run, *new_violations(run, known, found.key), found, events))
+        digest = None
+        if old.baseline is not None and place is not None and found.base is not None:
+            digest = next(iter(found.base.hashes[place : place + 1]), None)
+        judged.append(Judged(candidate, run, *new_violations(run, known, found.key), found, events, digest))
     _print(judged, format_, "accord trace diff")
     violated = any(one.new_count for one in judged)
     drifted = any(one.comparison is not None and one.comparison.is_drift for one in judged)

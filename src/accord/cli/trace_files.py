@@ -33,7 +33,9 @@ def config_options(function: Callable[..., None]) -> Callable[..., None]:
     allow = rich_click.option(
         "--allow-imports", is_flag=True, help="let the configuration import a normaliser, which runs its code"
     )
-    config = rich_click.option("--config", metavar="FILE", help="the trace configuration; without one, the defaults")
+    config = rich_click.option(
+        "--config", metavar="FILE", help="the trace configuration, or a contract (.accord); without one, the defaults"
+    )
     return config(allow(function))
 
 

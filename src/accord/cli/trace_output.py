@@ -37,6 +37,8 @@ class Judged:
     new_count: int = 0
     comparison: Comparison | None = None
     events: tuple[TraceEvent | None, TraceEvent | None] = field(default=(None, None))
+    digest: str | None = None
+    """All that a baseline keeps of the event in which the run differs; `None` where it is no baseline, or had ended."""
 
     @property
     def known(self) -> int:
@@ -70,7 +72,23 @@ def comparison_lines(screen: Screen, judged: Judged) -> Iterator[str]:
     style = "error" if comparison.is_drift else "warning"
     word = screen.paint("error" if style == "error" else "warning", "DRIFT" if comparison.is_drift else "NEW")
     yield f"{screen.paint('strong', visible(comparison.key))}  {word}  {comparison.text}"
-    yield from side_by_side(screen, *judged.events)
+    if judged.digest is None:
+        yield from side_by_side(screen, *judged.events)
+    else:
+        yield from beside_digest(judged.digest, judged.events[1])
+
+
+def beside_digest(digest: str, candidate: TraceEvent | None) -> Iterator[str]:
+    """An event of which the baseline has the digest and nothing to compare field by field."""
+    yield f"      base: the baseline keeps no payloads; the digest of its event is {digest}"
+    yield f"      {_title(candidate, 'candidate')}"
+    fields = _fields(candidate)
+    width = min(max((len(path) for path in fields), default=0), 40)
+    for shown, (path, value) in enumerate(fields.items()):
+        if shown == _MOST_SHOWN:
+            yield "      …"
+            return
+        yield f"      {clip(path, 40):<{width}}  {_cell(value, None)}"
 
 
 def side_by_side(screen: Screen, base: TraceEvent | None, candidate: TraceEvent | None) -> Iterator[str]:
@@ -157,6 +175,7 @@ def judged_object(judged: Judged) -> dict[str, Any]:
             "first_difference": comparison.place,
             "text": comparison.text,
             "base_fingerprint": None if comparison.base is None else comparison.base.fingerprint,
+            "base_digest": judged.digest,
             "base_event": None if base is None else base.to_dict(),
             "candidate_event": None if candidate is None else candidate.to_dict(),
         }

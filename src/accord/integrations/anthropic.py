@@ -1,14 +1,14 @@
 """What the Anthropic SDK returns, as an `LLMResponse`: messages.
 
-Read by the names of attributes, so nothing is imported. INVARIANT: a block that asks the program to do something is a
-tool call or an error, never left out.
+Read by the names of attributes, or of keys in plain JSON, so nothing is imported. INVARIANT: a block that asks the
+program to do something is a tool call or an error, never left out.
 """
 
 from __future__ import annotations
 
 from accord.errors import UsageError
 from accord.integrations.exchange import LLMResponse, ToolCall
-from accord.integrations.reading import items, kind, text, text_or_none, tool_call
+from accord.integrations.reading import items, kind, part, text, text_or_none, tool_call
 
 __all__ = ["adapt_message"]
 
@@ -36,7 +36,7 @@ def adapt_message(raw: object) -> LLMResponse:
             said.append(text(block, "text"))
         elif which == "tool_use":
             whole = not (cut_off and number == len(blocks))
-            arguments = getattr(block, "input", None) if whole else None
+            arguments = part(block, "input") if whole else None
             calls.append(tool_call(text(block, "name"), arguments, text(block, "id")))
         elif which not in _NOT_FOR_US and not which.endswith(_RUN_BY_ANTHROPIC):
             raise UsageError(f"the message holds a `{which}`; write an adapter of your own for it")

@@ -110,7 +110,9 @@ class MonitoredClient:
         if not callable(llm_call) or not callable(response_adapter):
             raise UsageError("`llm_call` and `response_adapter` are functions")
         projection = projection_for(monitor, view, send_label=send_label, receive_label=receive_label)
-        for which, label in (("send_label", send_label), ("receive_label", receive_label)) if projection is None else ():
+        for which, label in (
+            (("send_label", send_label), ("receive_label", receive_label)) if projection is None else ()
+        ):
             if not isinstance(label, str) and not callable(label):
                 raise UsageError(f"`{which}` is a `str` or a function, got `{type(label).__name__}`")
         if projection is not None and monitor.mode != "refuse":

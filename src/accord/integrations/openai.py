@@ -1,14 +1,15 @@
 """What the OpenAI SDK returns, as an `LLMResponse`: chat completions and responses.
 
-Read by the names of attributes, so nothing is imported, and whatever speaks the same language will do. INVARIANT: a
-part of a response that asks the program to do something is a tool call or an error, never left out.
+Read by the names of attributes, or of keys in plain JSON, so nothing is imported, and whatever speaks the same language
+will do. INVARIANT: a part of a response that asks the program to do something is a tool call or an error, never left
+out.
 """
 
 from __future__ import annotations
 
 from accord.errors import UsageError
 from accord.integrations.exchange import LLMResponse, ToolCall
-from accord.integrations.reading import items, kind, parse_arguments, text, text_or_none, tool_call
+from accord.integrations.reading import items, kind, parse_arguments, part, text, text_or_none, tool_call
 
 __all__ = ["adapt_chat_completion", "adapt_response"]
 
@@ -36,10 +37,12 @@ def adapt_chat_completion(raw: object) -> LLMResponse:
     choices = items(raw, "choices")
     if len(choices) != 1:
         raise UsageError(f"a completion with one choice is expected, got {len(choices)}")
-    message = getattr(choices[0], "message", None)
+    message = part(choices[0], "message")
+    if message is None:
+        raise UsageError("a choice with a `message` is expected; what a stream gives bit by bit has to be put together")
     content = text_or_none(message, "content")
-    calls = [_chat_call(call) for call in items(message, "tool_calls")] if getattr(message, "tool_calls", None) else []
-    function = getattr(message, "function_call", None)
+    calls = [_chat_call(call) for call in items(message, "tool_calls")] if part(message, "tool_calls") else []
+    function = part(message, "function_call")
     if function is not None:  # as it was before there were several
         calls.append(tool_call(text(function, "name"), parse_arguments(text(function, "arguments")), None))
     if content is None and not calls:
@@ -51,10 +54,10 @@ def _chat_call(call: object) -> ToolCall:
     identity = text_or_none(call, "id")
     which = kind(call)
     if which == "function":
-        function = getattr(call, "function", None)
+        function = part(call, "function")
         return tool_call(text(function, "name"), parse_arguments(text(function, "arguments")), identity)
     if which == "custom":
-        custom = getattr(call, "custom", None)
+        custom = part(call, "custom")
         return tool_call(text(custom, "name"), {"input": text(custom, "input")}, identity)
     raise UsageError(f"a tool call is `function` or `custom`, got `{which}`; write an adapter of your own for it")
 
@@ -73,7 +76,7 @@ def adapt_response(raw: object) -> LLMResponse:
     for item in items(raw, "output"):
         which = kind(item)
         if which == "message":
-            said += [_said(part) for part in items(item, "content")]
+            said += [_said(piece) for piece in items(item, "content")]
         elif which == "function_call":
             arguments = parse_arguments(text(item, "arguments"))
             calls.append(tool_call(text(item, "name"), arguments, text(item, "call_id")))
@@ -84,8 +87,8 @@ def adapt_response(raw: object) -> LLMResponse:
     return LLMResponse(content="".join(said) if said else None, tool_calls=calls, raw=raw)
 
 
-def _said(part: object) -> str:
-    which = kind(part)
+def _said(piece: object) -> str:
+    which = kind(piece)
     if which not in {"output_text", "refusal"}:
         raise UsageError(f"a part of a message is `output_text` or `refusal`, got `{which}`")
-    return text(part, "text" if which == "output_text" else "refusal")
+    return text(piece, "text" if which == "output_text" else "refusal")

@@ -1,4 +1,6 @@
-"""Reading the objects of SDKs that accord does not import: by the names of their attributes, believing nothing.
+"""Reading what SDKs return that accord does not import: by names, believing nothing.
+
+They are names of attributes, or of keys where it is plain JSON: `response.model_dump()`, the body of a response.
 
 What a model got wrong (arguments that are no JSON) is kept as it is, so that the model can be told. What an object got
 wrong (it is not of the kind the adapter is for) is the program's mistake, a `UsageError`.
@@ -7,32 +9,38 @@ wrong (it is not of the kind the adapter is for) is the program's mistake, a `Us
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from accord.errors import UsageError
 from accord.integrations.exchange import ToolCall
 
-__all__ = ["items", "kind", "parse_arguments", "text", "text_or_none", "tool_call"]
+__all__ = ["items", "kind", "parse_arguments", "part", "text", "text_or_none", "tool_call"]
+
+
+def part(holder: object, name: str) -> object:
+    """What an attribute holds, or the value of a key of plain JSON; `None` if it is not there."""
+    return holder.get(name) if isinstance(holder, Mapping) else getattr(holder, name, None)
 
 
 def items(holder: object, name: str) -> list[object]:
-    """The list that an attribute holds."""
-    value = getattr(holder, name, None)
+    """The list that an attribute or a key holds."""
+    value = part(holder, name)
     if not isinstance(value, list | tuple):
         raise UsageError(f"expected a list in `{name}` of `{type(holder).__name__}`, got `{type(value).__name__}`")
     return list(value)
 
 
 def text(holder: object, name: str) -> str:
-    """The text that an attribute holds."""
-    value = getattr(holder, name, None)
+    """The text that an attribute or a key holds."""
+    value = part(holder, name)
     if not isinstance(value, str):
         raise UsageError(f"expected a text in `{name}` of `{type(holder).__name__}`, got `{type(value).__name__}`")
     return value
 
 
 def text_or_none(holder: object, name: str) -> str | None:
-    """The text that an attribute holds; `None` if it holds nothing or is not there."""
-    return None if getattr(holder, name, None) is None else text(holder, name)
+    """The text that an attribute or a key holds; `None` if it holds nothing or is not there."""
+    return None if part(holder, name) is None else text(holder, name)
 
 
 def kind(holder: object) -> str:

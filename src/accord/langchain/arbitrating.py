@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from accord.langchain.law import Law
     from accord.machine.clocks import Time
 
-__all__ = ["Answered", "arbitrate", "heed_denials", "open_questions", "recall"]
+__all__ = ["Answered", "arbitrate", "heed_denials", "open_questions", "recall", "tell_late"]
 
 _VERBS = {APPROVE: "allow", DENY: "deny", MODIFY: "modify"}
 
@@ -190,6 +190,22 @@ def recall(answered: Sequence[Answered]) -> Ask:
         return known.answer
 
     return ask
+
+
+def tell_late(
+    change: Change[list[Decision]], answered: Sequence[Answered], expired: Time, at: Time
+) -> Change[list[Decision]]:
+    """The decisions, in which calls whose approval came when the question had expired are told so, as is the ledger."""
+    late = {key: answer for key, answer in answered if answer.label != DENY}
+    decisions, notes = [], []
+    for decision in change.answer:
+        review = decision.review
+        answer = late.get(_key(review)) if review is not None and decision.status == "review" else None
+        if review is not None and answer is not None:
+            notes.append(reviewing.late_approval(review, answer.by, expired, at))
+            decision = replace(decision, message=words.came_late(review, answer.by, expired))  # noqa: PLW2901 - the new one
+        decisions.append(decision)
+    return Change(change.state, (*notes, *change.notes), decisions)
 
 
 def open_questions(law: Law, state: State, claims: Sequence[Claim], at: Time | None) -> Change[None]:

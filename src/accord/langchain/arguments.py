@@ -28,6 +28,7 @@ __all__ = ["Toolbox", "complete", "differs"]
 
 _VARIADIC = ("args", "kwargs")
 """Fields that stand for parameters of any number, which LangChain leaves out."""
+_NUMBERS = (int, float)
 
 
 def complete(tool: BaseTool, given: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -108,7 +109,9 @@ def differs(full: Mapping[str, Any], judged: Mapping[str, Any]) -> str | None:
 
 
 def _same(one: object, other: object) -> bool:
-    """Whether two values are the same JSON: `true` is not 1."""
+    """Whether two values are the same JSON: 150 and 150.0 are one number there, but `true` is not 1."""
+    if type(one) in _NUMBERS and type(other) in _NUMBERS:
+        return one == other
     if type(one) is not type(other):
         return False
     if isinstance(one, dict) and isinstance(other, dict):

@@ -21,8 +21,8 @@ __all__ = ["APPROVE", "DENY", "MODIFY", "Answer", "Ask", "ProtocolResume", "Ques
 
 APPROVE, DENY, MODIFY = "approve", "deny", "modify"
 
-SOMEBODY = "human"
-"""Who is said to have decided if the answer does not say."""
+NOBODY = "(nobody named)"
+"""Who is written down for a step of a state machine from Python if the answer does not say; no person is called so."""
 
 _KNOWN = ("event_label", "by", "reason", "payload", "review")
 
@@ -37,6 +37,7 @@ class ProtocolResume(_Decided, total=False):
     """The answer to a question: `Command(resume={"event_label": …})`.
 
     `event_label` is one of the choices that the question names. `by` says who decides, `reason` why; both are recorded.
+    Without `by` it is the `reviewer` of the middleware; if that has none, a contract does not take the answer.
     `payload` comes with `modify`, where it replaces the arguments, and with steps that carry data. `review` may name
     the review that is meant; an answer to another one is refused.
     """
@@ -51,7 +52,7 @@ class Answer(NamedTuple):
     """What a person has decided."""
 
     label: str
-    by: str = SOMEBODY
+    by: str
     reason: str | None = None
     payload: Mapping[str, Any] | None = None
 
@@ -101,18 +102,21 @@ Ask: TypeAlias = "Callable[[Question, str | None], Answer | None]"
 """Given a question, and what was wrong with the last answer to it: the answer, `None` if there is none to be had."""
 
 
-def read_answer(given: object, question: Question) -> Answer:
-    """The answer in a resume value; `UsageError` with the choices if it is none."""
+def read_answer(given: object, question: Question, unnamed: str | None) -> Answer:
+    """The answer in a resume value; `UsageError` with the choices if it is none.
+
+    `unnamed` is who has decided if the answer does not say; with `None` it has to.
+    """
     try:
-        return _read(given, question)
+        return _read(given, question, unnamed)
     except UsageError as error:
         choices = ", ".join(f"`{choice}`" for choice in question.choices)
         raise UsageError(f"{error}. Nothing was decided; answer with event_label one of {choices}") from None
 
 
-def _read(given: object, question: Question) -> Answer:
+def _read(given: object, question: Question, unnamed: str | None) -> Answer:
     if type(given) is str and given in question.verbs and given != MODIFY:
-        return Answer(given)
+        return Answer(given, _person(None, given, unnamed))
     if not isinstance(given, Mapping):
         raise UsageError(f"{_show(given)} is no decision")
     unknown = [key for key in given if key not in _KNOWN]
@@ -132,7 +136,14 @@ def _read(given: object, question: Question) -> Answer:
     review = given.get("review")
     if review is not None and review != question.review:
         raise UsageError(f"this is about the review {question.review}, not {_show(review)}")
-    return Answer(label, by or SOMEBODY, reason, _payload(given.get("payload")))
+    return Answer(label, _person(by, label, unnamed), reason, _payload(given.get("payload")))
+
+
+def _person(by: str | None, label: str, unnamed: str | None) -> str:
+    """Who has decided. INVARIANT: what a person must do is done by somebody with a name."""
+    if by is None and unnamed is None:
+        raise UsageError(f'`{label}` does not say who decides; name the person, as in {{"by": "ana"}}')
+    return by or unnamed or ""
 
 
 def _payload(given: object) -> dict[str, Any] | None:

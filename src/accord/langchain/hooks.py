@@ -26,9 +26,10 @@ from accord.integrations.exchange import ToolCall
 from accord.integrations.guard import words
 from accord.integrations.guard.looking import look_at
 from accord.integrations.guard.reserving import stuck
-from accord.langchain.arbitrating import arbitrate, heed_denials, open_questions, recall
+from accord.integrations.guard.status import status_of
+from accord.langchain.arbitrating import arbitrate, heed_denials, open_questions, recall, tell_late
 from accord.langchain.arguments import Toolbox
-from accord.langchain.asking import DENY
+from accord.langchain.asking import DENY, NOBODY
 from accord.langchain.messages import pending_calls, refusal, replaced, strip
 from accord.langchain.people import ask_about_step, asking, make_step
 from accord.langchain.running import Runner
@@ -36,7 +37,6 @@ from accord.langchain.schema import make_schema
 from accord.langchain.sealing import Where
 from accord.langchain.sessions import is_finished
 from accord.langchain.threads import AsyncThreadSession, Thread, ThreadSession
-from accord.monitor.step import status
 from accord.monitor.verdicts import Ok
 from accord.monitor.wording import quote_text
 
@@ -75,13 +75,13 @@ class Manner:
     def __init__(
         self,
         *,
-        reviewer: str = "human",
+        reviewer: str | None = None,
         hide: bool = True,
         early_end: EarlyEnd = "note",
         tool_errors: Literal["tell", "raise"] = "tell",
         durable: bool = False,
     ) -> None:
-        if not isinstance(reviewer, str) or not reviewer.strip():
+        if reviewer is not None and (not isinstance(reviewer, str) or not reviewer.strip()):
             raise UsageError(f"`reviewer` says who is asked, got {reviewer!r}")
         if early_end not in ("note", "raise") and not callable(early_end):
             raise UsageError(f"`early_end` is `note`, `raise` or a function, got {early_end!r}")
@@ -146,7 +146,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         if self._law.asks_about_steps:
             rehearsed = sitting.rehearse()
             sitting.fold(rehearsed)
-            answer = ask_about_step(self._law, rehearsed, asking(sitting, self._manner.reviewer))
+            answer = ask_about_step(self._law, rehearsed, asking(self._law, sitting, self._manner.reviewer))
         messages = self._fold(sitting, state, runtime)
         if self._law.policy.is_timed or (self._law.asks_about_calls and not self._keeping.direct):
             sitting.session.pass_time()
@@ -177,9 +177,10 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
         def reserve(state: State, at: Time | None) -> Change[list[Decision]]:
             heeded = heed_denials(self._law, state, claims, answered)
-            in_time = until is None or at is None or at < until
-            taken = answered if in_time else [each for each in answered if each.answer.label == DENY]
-            return arbitrate(self._law, state, heeded, at, recall(taken))[0]
+            if until is None or at is None or at < until:
+                return arbitrate(self._law, state, heeded, at, recall(answered))[0]
+            denials = [each for each in answered if each.answer.label == DENY]
+            return tell_late(arbitrate(self._law, state, heeded, at, recall(denials))[0], answered, until, at)
 
         decisions = sitting.session.decide_by(claims, reserve)
         refused = [refusal(d.call.id, d.call.name, d.message) for d in decisions if not d.admitted]
@@ -194,7 +195,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         early = bool(log) or not settled.complete
         report: dict[str, Any] = {
             "session": sitting.name,
-            "status": status(settled),
+            "status": status_of(session.state()),
             "ended_early": early,
             "allowed": list(settled.allowed),
             "out": [logged.ticket for logged in log if isinstance(logged, Out)],
@@ -315,7 +316,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             if self._keeping.direct:
                 sitting.session.change(lambda state, at: open_questions(self._law, state, claims, at))
 
-        ask = asking(sitting, self._manner.reviewer, announce)
+        ask = asking(self._law, sitting, self._manner.reviewer, announce)
         at, lasts = rehearsed.now(), self._law.policy.review_lasts
         answered = arbitrate(self._law, rehearsed.state(), claims, at, ask)[1]
         return answered, None if at is None or lasts is None else at + lasts
@@ -364,7 +365,8 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         """A person has said no to the only way on: the turn ends here, and the session stays where it is."""
         sitting.session.remark("denied", {"by": answer.by, "reason": answer.reason})
         because = f": {answer.reason}" if answer.reason else ""
-        said = AIMessage(content=f"This was denied by {answer.by}{because}. Nothing more was done.")
+        whose = "" if answer.by == NOBODY else f" by {answer.by}"
+        said = AIMessage(content=f"This was denied{whose}{because}. Nothing more was done.")
         return {**(self._update(sitting, [*messages, said]) or {}), "jump_to": "end"}
 
     def _shown(self, request: ModelRequest[Any]) -> ModelRequest[Any]:

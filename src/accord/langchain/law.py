@@ -48,6 +48,8 @@ class Law:
     """Whether the state of the graph shows more than our report."""
     is_plain = True
     """Whether its steps are those of the guard and nothing more."""
+    needs_names = True
+    """Whether a step of a person is taken only with the name of that person."""
     listens = False
     """Whether what the model says can be an event."""
 

@@ -41,10 +41,10 @@ class AccordMiddleware(GuardingMiddleware):
 
     `on_violation`, `labels`, `patience`, `escalate`, `review_lasts`, `clock` and `observers` are as in
     `Guard`. `gates` says when people are asked: `call`, about the very call that needs them, or `session`, as soon as
-    the session cannot go on without. `reviewer` is who they are, for questions and the ledger. `early_end` says what
-    happens when a turn ends and the session is not complete. With `hide=False` the model sees all tools. With
-    `tool_errors="raise"` an error of a tool ends the run. With `durable=True` no tool runs unless every step of the
-    graph is kept before the next one.
+    the session cannot go on without. `reviewer` is who they are, for questions, and for answers that do not say `by`
+    whom they are; without it, each has to. `early_end` says what happens when a turn ends and the session is not
+    complete. With `hide=False` the model sees all tools. With `tool_errors="raise"` an error of a tool ends the run.
+    With `durable=True` no tool runs unless every step of the graph is kept before the next one.
 
     Example:
         >>> from accord.langchain import AccordMiddleware
@@ -70,7 +70,7 @@ class AccordMiddleware(GuardingMiddleware):
         key: Callable[[str, str], str] | None = None,
         expires_after: Time | None = None,
         gates: Literal["call", "session"] = "call",
-        reviewer: str = "human",
+        reviewer: str | None = None,
         early_end: EarlyEnd = "note",
         hide: bool = True,
         tool_errors: Literal["tell", "raise"] = "tell",

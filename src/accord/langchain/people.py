@@ -12,7 +12,7 @@ from langgraph.types import interrupt
 
 from accord.errors import UsageError
 from accord.integrations.guard.words import refused
-from accord.langchain.asking import APPROVE, DENY, Question, read_answer
+from accord.langchain.asking import APPROVE, DENY, NOBODY, Question, read_answer
 from accord.langchain.homes import ThreadHome
 from accord.monitor.verdicts import Ok
 from accord.monitor.wording import list_words
@@ -31,9 +31,14 @@ if TYPE_CHECKING:
 
 __all__ = ["ask_about_step", "asking", "make_step"]
 
+ANYBODY = "human"
+"""To whom a question goes if the program does not say."""
 
-def asking(sitting: Sitting, to: str, announce: Callable[[], None] = lambda: None) -> Ask:
+
+def asking(law: Law, sitting: Sitting, reviewer: str | None, announce: Callable[[], None] = lambda: None) -> Ask:
     """Ask by an interrupt, again and again until the answer is one; `announce` is told whenever somebody is asked."""
+    to = reviewer or ANYBODY
+    unnamed = reviewer or (None if law.needs_names else NOBODY)
 
     def ask(question: Question, error: str | None) -> Answer:
         while True:
@@ -46,7 +51,7 @@ def asking(sitting: Sitting, to: str, announce: Callable[[], None] = lambda: Non
                 sitting.session.remark("person asked", {"shown": shown, "to": to})
                 raise
             try:
-                return read_answer(given, question)
+                return read_answer(given, question, unnamed)
             except UsageError as wrong:
                 error = str(wrong)
 

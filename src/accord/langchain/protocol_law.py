@@ -66,6 +66,7 @@ class ProtocolLaw(Law):
             raise UsageError(f"the state machine speaks of the tool `{missing[0]}`, which is not among `tool_refs`")
         self.answered = frozenset(normalise(t.label) for t in fsm.transitions if t.tool and t.phase == "recv")
         self.is_plain = False
+        self.needs_names = False
         self.shows = True
         self.acts = any(t.action is not None for t in fsm.transitions)
         self.listens = any(t.match_structured_response is not None for t in fsm.transitions)

@@ -39,7 +39,8 @@ class CheckpointedProtocolMiddleware:
 
     `tool_refs` are the tools that it watches; calls of others pass. `on_violation` is a function that gets the
     `ViolationEvent`; whatever it returns, the call does not run. It may also be `block`, `raise` or `observe`.
-    `secret`, `ledger`, `reviewer`, `early_end` and `observers` are as in `AccordMiddleware`.
+    `secret`, `ledger`, `reviewer`, `early_end` and `observers` are as in `AccordMiddleware`. A person's step may be
+    taken without a name; the ledger then says that nobody was named.
     """
 
     def __init__(
@@ -50,7 +51,7 @@ class CheckpointedProtocolMiddleware:
         *,
         secret: bytes | None = None,
         ledger: Ledger | None = None,
-        reviewer: str = "human",
+        reviewer: str | None = None,
         early_end: EarlyEnd = "note",
         observers: Sequence[Observer] = (),
     ) -> None:
@@ -85,7 +86,7 @@ class ProtocolEnforcerMiddleware:
         monitor: ProtocolMonitor,
         tool_refs: Sequence[ToolRef] = (),
         *,
-        reviewer: str = "human",
+        reviewer: str | None = None,
         early_end: EarlyEnd = "note",
         observers: Sequence[Observer] = (),
     ) -> None:

@@ -15,9 +15,9 @@ from accord.errors import UsageError
 from accord.integrations.exchange import ToolCall
 from accord.integrations.guard.decisions import Change, Remark
 from accord.integrations.guard.looking import look_at
+from accord.integrations.guard.status import status_of
 from accord.integrations.payloads import why_not_json
 from accord.langchain.sealing import Where
-from accord.monitor.step import status
 from accord.projection.payloads import of_result
 
 if TYPE_CHECKING:
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
     from accord.integrations.guard.state import State
+    from accord.integrations.guard.status import GuardStatus
     from accord.langchain.law import Law
     from accord.langchain.law_session import LawSession
     from accord.langchain.sessions import Keeping, Sitting
     from accord.machine.clocks import Time
     from accord.monitor import Verdict
-    from accord.monitor.step import Status
 
 __all__ = ["AsyncThreadSession", "Thread", "ThreadSession"]
 
@@ -118,9 +118,9 @@ class ThreadSession:
     # -- how it stands -------------------------------------------------------------------------------------------------
 
     @property
-    def status(self) -> Status:
-        """`running`, `complete`, `violated`, `incomplete` or `unrecognised`, as if all calls that are out failed."""
-        return status(self._look().settled)
+    def status(self) -> GuardStatus:
+        """`running`, `complete`, `stopped`, `violated`, `incomplete` or `unrecognised`, as if what is out failed."""
+        return status_of(self._look())
 
     @property
     def allowed(self) -> list[str]:
@@ -192,9 +192,9 @@ class AsyncThreadSession:
 
     # -- how it stands -------------------------------------------------------------------------------------------------
 
-    async def status(self) -> Status:
-        """`running`, `complete`, `violated`, `incomplete` or `unrecognised`, as if all calls that are out failed."""
-        return status((await self._look()).settled)
+    async def status(self) -> GuardStatus:
+        """`running`, `complete`, `stopped`, `violated`, `incomplete` or `unrecognised`, as if what is out failed."""
+        return status_of(await self._look())
 
     async def allowed(self) -> list[str]:
         """The words that are legal if all calls that are out fail, sorted."""

@@ -1,10 +1,12 @@
 """tau-bench: an array of `{task_id, trial, reward, traj, info}` with messages of the chat API.
 
-A task is tried several times, so the key of a run is `task/trial`.
+The array may stand beside what was made of it, as `{metrics, results: […]}`. A task is tried several times, so the key
+of a run is `task/trial`.
 """
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING, BinaryIO, Generic, TypeAlias, TypeVar, cast
 
 import msgspec
@@ -12,7 +14,7 @@ import msgspec
 from accord.sources.chat import ChatMessage, QuickMessage, SkimmedMessage, chat_messages
 from accord.sources.model import Broken, Run
 from accord.sources.reader import Reader
-from accord.sources.records import Keys, Shape
+from accord.sources.records import Keys, Record, Shape
 from accord.sources.roles import UnknownRoleError
 
 if TYPE_CHECKING:
@@ -26,12 +28,21 @@ __all__ = ["TAU"]
 
 M = TypeVar("M")
 
+_NOTHING = msgspec.Raw(b"null")
+
 
 class _TauRun(msgspec.Struct, Generic[M], gc=False):
-    traj: list[M]
+    """A run, or the whole of a file, which has `results` and no `traj`."""
+
+    traj: list[M] | None = None
+    results: msgspec.Raw = _NOTHING
     task_id: str | int | None = None
     trial: str | int | None = None
     reward: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.traj is None and not bytes(self.results).startswith(b"["):
+            raise ValueError("Object missing required field `traj`")
 
 
 def _kind(kind: object) -> type[_TauRun[object]]:
@@ -54,7 +65,7 @@ def _skim(stream: BinaryIO, file: str) -> Iterator[Run | Broken]:
 
 def _runs(shape: _Runs, stream: BinaryIO, file: str, *, outputs: bool) -> Iterator[Run | Broken]:
     keys = Keys()
-    for record in shape.records(stream, file):
+    for record in _unwrapped(shape, stream, file):
         if isinstance(record, Broken):
             yield record
             continue
@@ -63,9 +74,24 @@ def _runs(shape: _Runs, stream: BinaryIO, file: str, *, outputs: bool) -> Iterat
         told: dict[str, Json] = {"task": run.task_id, "trial": run.trial, "reward": run.reward}
         metadata: dict[str, Json] = {name: value for name, value in told.items() if value is not None}
         try:
-            yield Run(key, file, chat_messages(run.traj, outputs=outputs), record.line, metadata)
+            yield Run(key, file, chat_messages(run.traj or [], outputs=outputs), record.line, metadata)
         except UnknownRoleError as error:
             yield Broken(file, record.line, f"run {key}: {error}")
+
+
+def _unwrapped(shape: _Runs, stream: BinaryIO, file: str) -> Iterator[Record[_TauRun[object]] | Broken]:
+    for record in shape.records(stream, file):
+        if isinstance(record, Broken) or record.value.traj is not None:
+            yield record
+            continue
+        for inner in shape.records(io.BytesIO(bytes(record.value.results)), file):
+            # Lines within it are no lines of the file.
+            if isinstance(inner, Broken):
+                yield Broken(file, record.line, inner.reason)
+            elif inner.value.traj is None:
+                yield Broken(file, record.line, f"record {inner.place}: results within results")
+            else:
+                yield inner._replace(line=record.line)
 
 
 def _recognises(sketch: Sketch) -> bool:

@@ -44,7 +44,8 @@ VERSION = 1
 LONGEST_KEY = 200
 """Characters of a session's key."""
 
-KeptStatus = Status | Literal["expired"]
+KeptStatus = Status | Literal["stopped", "expired"]
+"""A session that nothing runs in any more, because its guard has stopped it, is `stopped`."""
 EXPIRED: Literal["expired"] = "expired"
 
 NOTHING = msgspec.Raw(b"null")

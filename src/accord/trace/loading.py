@@ -284,7 +284,8 @@ def load_trace_config(
     """A configuration from a mapping, a file (`Path`) or YAML text (`str`).
 
     What it leaves out has its default. `allow_imports` lets `normaliser.import` run code of yours. A contract file is
-    looked for beside the configuration.
+    looked for beside the configuration. A `Path` that ends in `.accord` is a contract itself: traces are held to it,
+    and everything else has its default.
 
     Raises `ContractError` with everything that is wrong, each with its path, its line and a way to mend it.
 
@@ -294,6 +295,10 @@ def load_trace_config(
     """
     if isinstance(source, c.TraceConfig):
         return source
+    if isinstance(source, FilePath) and source.suffix.lower() == ".accord":
+        protocol = c.ProtocolConfig(file=str(source))
+        protocol_plan(protocol)  # what is wrong with the contract is told now, in its own lines
+        return c.TraceConfig(contracts=c.TraceContractsConfig(protocol=protocol))
     base: FilePath | None = None
     findings = Findings(None)
     if isinstance(source, Mapping):
@@ -332,7 +337,7 @@ def _with_imports(config: c.TraceConfig, findings: Findings, *, allow_imports: b
 
 def _source(source: FilePath | str) -> tuple[Source, FilePath | None]:
     if isinstance(source, str):
-        if "\n" not in source and source.endswith((".yaml", ".yml", ".json")):
+        if "\n" not in source and source.endswith((".yaml", ".yml", ".json", ".accord")):
             raise UsageError(f"a `str` is the text of a configuration; for the file write `Path({source!r})`")
         return Source(source, "<config text>"), None
     if not isinstance(source, FilePath):

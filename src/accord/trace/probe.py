@@ -30,7 +30,7 @@ __all__ = ["AgentProbe"]
 
 
 class AgentProbe:
-    """Runs agents with recorded tools under a trace configuration.
+    """Runs agents with recorded tools under a trace configuration, or under a contract: `Path("support.accord")`.
 
     `agent` is a function that is called with the model, the data and the tools by name; without one the model is the
     agent: a function, or an object with `run`, that is called with the data and the tools; or an object with

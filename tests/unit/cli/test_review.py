@@ -287,7 +287,7 @@ def test_whether_the_agent_goes_on(accord, path, decide, answer):
         (0, ["modify", "--payload", "@nowhere.json"], HOUR, 2, "cannot read nowhere.json"),
         (0, ["modify", "--payload", "@a\0b"], HOUR, 2, "cannot read"),
         (0, ["modify", "--payload", '{"amount": 9999}'], HOUR, 1, "the contract refuses `!pay` with this payload"),
-        (0, ["allow"], 25 * HOUR, 1, "has expired"),
+        (0, ["allow"], 25 * HOUR, 1, "has expired at 2026-03-03T09:00:01Z; nothing was decided. Have the agent ask"),
         (1, ["allow"], HOUR, 1, "was allowed by ana and has been used up"),
         (1, ["deny"], HOUR, 1, "that cannot be changed"),
         (2, ["allow"], HOUR, 1, "was denied by ana"),
@@ -642,9 +642,10 @@ def test_times_that_are_none(accord, path, at):
 
 def test_the_list_of_sessions(accord, path):
     listed = objects(accord("sessions", "list", path, "--json"))
-    assert {each["key"]: each["status"] for each in listed} == dict.fromkeys(
-        ["order-17", ODD_KEY, "short", "stuck", "stopped", "busy"], "running"
-    )
+    assert {each["key"]: each["status"] for each in listed} == {
+        **dict.fromkeys(["order-17", ODD_KEY, "short", "stuck", "busy"], "running"),
+        "stopped": "stopped",
+    }
 
 
 def test_showing_a_session(accord, path, ids, monkeypatch):

@@ -8,7 +8,7 @@ import sqlite3
 import pytest
 
 import accord as library
-from accord import SQLiteStore, StoredSession
+from accord import Guard, SQLiteStore, StoredSession, ToolCall
 
 TEXT = "protocol Order = !ask.?answer.end"
 
@@ -60,6 +60,17 @@ def test_a_status_that_is_none(accord, path):
     result = accord("sessions", "list", path, "--status", "paused")
     assert result.exit_code == 2
     assert "a status is one of running" in result.output
+
+
+def test_a_stopped_session(accord, path):
+    with SQLiteStore(path) as store:
+        guard = Guard("{!a.end, end}", store=store, key="halted", tools={"b": lambda: None}, patience=1)
+        guard.run([ToolCall("b", {}, "c1")])
+    result = accord("sessions", "list", path, "--status", "stopped")
+    assert result.exit_code == 0
+    assert "halted" in result.output and "1 session" in result.output
+    assert json.loads(accord("sessions", "show", path, "halted", "--json").output)["status"] == "stopped"
+    assert "halted" not in accord("sessions", "list", path, "--status", "complete").output
 
 
 def test_one_session(accord, path):

@@ -153,6 +153,18 @@ def test_drift_against_a_baseline(accord, trace, config, tmp_path):
     other = trace("other", ("a", [("search", {"query": "x"}), ("pay", {"much": 1})]), ("b", GOOD[1]))
     result = accord("trace", "diff", baseline, other, "--fail-on-trace-drift")
     assert result.exit_code == 4 and "a  DRIFT  it differs from event 2 on" in result.stdout
+    kept = json.loads(baseline.read_text())
+    told = json.loads(accord("trace", "diff", baseline, other, "--format", "json").stdout)["runs"][0]["comparison"]
+    assert told["base_digest"] and told["base_digest"] in json.dumps(kept)
+    assert f"base: the baseline keeps no payloads; the digest of its event is {told['base_digest']}" in result.stdout
+    assert "candidate: event 2" in result.stdout and '"pay"' in result.stdout
+    assert "nothing" not in result.stdout and "!" not in result.stdout
+    longer = trace("longer", ("a", [*GOOD[1], *GOOD[1]]), ("b", GOOD[1]))
+    result = accord("trace", "diff", baseline, longer)
+    assert "where it goes on" in result.stdout and "base: nothing" in result.stdout  # it had ended there
+    shorter = trace("shorter", ("a", GOOD[1][:1]), ("b", GOOD[1]))
+    result = accord("trace", "diff", baseline, shorter)
+    assert "the digest of its event is" in result.stdout and "candidate: nothing" in result.stdout
     accord("trace", "accept", other, "--baseline", baseline)
     assert accord("trace", "diff", baseline, other, "--fail-on-trace-drift").exit_code == 0
     more = trace("more", ("z", GOOD[1]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -97,7 +98,12 @@ def test_the_last_of_two_equal_keys_is_judged_and_run():
     (completion(), "one choice is expected, got 0"),
     (completion({"content": "a"}, {"content": "b"}), "one choice is expected, got 2"),
     (None, "expected a list in `choices` of `NoneType`"),
-    ({"choices": []}, "expected a list in `choices` of `dict`"),
+    ({}, "expected a list in `choices` of `dict`"),
+    ({"choices": []}, "one choice is expected, got 0"),
+    ({"choices": [{"delta": {"tool_calls": [function("pay", "{}")]}}]}, "a choice with a `message` is expected"),
+    ({"choices": [{"message": {"content": None, "tool_calls": [{"type": "robot", "id": "c1"}]}}]}, "got `robot`"),
+    ({"choices": [{"message": {"content": 7}}]}, "expected a text in `content` of `dict`, got `int`"),
+    ({"error": {"message": "overloaded"}}, "expected a list in `choices` of `dict`"),
     (MagicMock(), "expected a list in `choices` of `MagicMock`, got `MagicMock`"),
     (SimpleNamespace(choices=[SimpleNamespace(message=MagicMock())]), "expected a text in `content`"),
     (SimpleNamespace(choices=[SimpleNamespace(message=SimpleNamespace(content=None, tool_calls=[
@@ -261,6 +267,48 @@ def test_a_whole_loop(adapter, turns):
         told += [result.content for result in tools.process(said)]
     assert (said.content, told) == ("Done.", ['["Rome"]', '["Oslo"]'])
     assert monitor.is_terminal
+
+
+PLAIN = [
+    (adapt_chat_completion, completion({"content": "Hello"})),
+    (adapt_chat_completion, completion({"content": None, "refusal": "I won't."})),
+    (adapt_chat_completion, completion({"content": None, "function_call": {"name": "search", "arguments": "{}"}})),
+    (adapt_chat_completion, completion({"content": "So", "tool_calls": [
+        function("search", '{"city": "Rome"}'), function("search", '{"city": ', "c3"),
+        {"id": "c2", "type": "custom", "custom": {"name": "run", "input": "print(1)"}}]})),
+    (adapt_response, response(
+        {"type": "reasoning", "id": "r", "summary": []},
+        {"type": "message", "id": "m", "role": "assistant", "status": "completed", "content": [
+            {"type": "output_text", "text": "So", "annotations": []}, {"type": "refusal", "refusal": "No."}]},
+        {"type": "function_call", "call_id": "c1", "name": "search", "arguments": '{"city": "Rome"}'},
+        {"type": "custom_tool_call", "call_id": "c2", "name": "run", "input": "print(1)"})),
+    (adapt_message, message(
+        {"type": "thinking", "thinking": "hm", "signature": "s"}, {"type": "text", "text": "So"},
+        {"type": "tool_use", "id": "c1", "name": "search", "input": {"city": "Rome"}}, stop_reason="tool_use")),
+    (adapt_message, message(
+        {"type": "tool_use", "id": "c1", "name": "search", "input": {"city": "Ro"}}, stop_reason="max_tokens")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("adapter", "raw"), PLAIN)
+def test_plain_json_is_read_as_the_object_is(adapter, raw):
+    bodies = [raw.model_dump(), raw.model_dump(mode="json", exclude_none=True), json.loads(raw.model_dump_json())]
+    for body in bodies:
+        adapted = adapter(body)
+        assert adapted == adapter(raw)
+        assert adapted.raw is body
+
+
+@pytest.mark.parametrize(("adapter", "raw", "says"), [
+    (adapt_response, {"output": [{"type": "computer_call", "call_id": "c1"}]}, "the response holds a `computer_call`"),
+    (adapt_response, {"status": "failed", "output": []}, "got one that is `failed`"),
+    (adapt_response, {"output": [{"type": "function_call", "name": "a", "arguments": "{}"}]}, "a text in `call_id`"),
+    (adapt_message, {"content": [{"type": "robot"}]}, "the message holds a `robot`"),
+    (adapt_message, {"content": "Hello"}, "expected a list in `content` of `dict`"),
+])  # fmt: skip
+def test_plain_json_is_believed_no_more_than_objects(adapter, raw, says):
+    with pytest.raises(UsageError, match=says):
+        adapter(raw)
 
 
 def test_no_sdk_is_imported():

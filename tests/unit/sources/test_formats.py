@@ -29,6 +29,7 @@ from tests.recorded import (
 )
 
 from accord.sources import READERS, Broken, Run, detect
+from accord.sources.registry import read_runs
 
 
 def kinds(run):
@@ -91,6 +92,36 @@ def test_what_is_known_about_a_run(name, key, metadata):
 def test_a_task_that_is_tried_again_is_another_run():
     runs = read(as_json([{**TAU[0], "trial": 0}, {**TAU[0], "trial": 1}, {**TAU[0], "trial": 1}]))
     assert [run.key for run in runs] == ["7/0", "7/1", "7/1#2"]
+
+
+@pytest.mark.parametrize("outputs", [True, False])
+@pytest.mark.parametrize("metrics", [{}, {"avg_reward": 0.5, "pass_hat_ks": {"1": 0.5}}, {"of": ["x" * 99] * 999}])
+@pytest.mark.parametrize("indent", [None, 2])
+def test_results_that_stand_beside_their_metrics(tmp_path, indent, metrics, outputs):
+    """As in the array alone, whichever of the two comes first."""
+    bad = {**TAU[0], "traj": [{"role": 3}]}
+    results = [TAU[0], bad, {"reward": 1}, {**TAU[0], "trial": 4}, {"results": [TAU[0]]}]
+    path = tmp_path / "runs.json"
+    path.write_text(json.dumps(results[:-1]))
+    alone = list(read_runs(str(path), outputs=outputs))
+    for whole in ({"metrics": metrics, "results": results}, {"results": results, "metrics": metrics}):
+        path.write_text(json.dumps(whole, indent=indent))
+        *found, nested = read_runs(str(path), outputs=outputs)
+        assert [type(one) for one in found] == [Run, Broken, Broken, Run]
+        assert [one.key for one in found if isinstance(one, Run)] == ["7/1", "7/4"]
+        for one, other in zip(found, alone, strict=True):
+            if isinstance(one, Broken):
+                assert one.reason == other.reason
+            else:
+                assert (one.metadata, kinds(one)) == (other.metadata, kinds(other))
+        assert isinstance(nested, Broken)
+
+
+@pytest.mark.parametrize("results", [None, {}, 3, "text"])
+def test_results_that_are_no_list(results):
+    (found,) = read(as_json({"metrics": {"reward": 1, "traj": 1}, "results": results}), "tau-bench")
+    assert (type(found), found.reason) == (Broken, "Object missing required field `traj`")
+    assert read(as_json({"metrics": {}, "results": []}), "tau-bench") == []
 
 
 def test_a_broken_run_does_not_stop_the_rest():

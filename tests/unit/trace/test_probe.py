@@ -13,7 +13,9 @@ import pytest
 
 from accord import AgentProbe, TraceConfig, load_trace_config, trace_fingerprint
 from accord.errors import ContractError, UsageError
+from accord.testing.traces import TraceCase
 from accord.trace import JsonlSink, TraceViolationError, read_trace
+from accord.trace.config import ProtocolConfig, TraceContractsConfig
 
 ADD = {"add": lambda x, y: x + y}
 SCHEMA = {"contracts": {"tool_payloads": {"tools": {"add": {"args_schema": {"required": ["x", "y"]}}}}}}
@@ -325,3 +327,42 @@ def test_one_probe_runs_many_at_once():
         )
     assert [result.output[0] for result in results] == list(range(8))
     assert all(trace_of(result)["event_count"] == 40 and not result.violations for result in results)
+
+
+# -- a contract instead of a configuration -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["x.accord", "X.ACCORD"])
+def test_a_contract_file_is_taken_as_the_contract(tmp_path, name):
+    path = tmp_path / name
+    path.write_text("protocol P = !search.?search.!book.?book.end\n")
+    probe = AgentProbe({"search": lambda: "found", "book": lambda: "booked"}, path)
+    assert probe.trace_config == TraceConfig(contracts=TraceContractsConfig(protocol=ProtocolConfig(file=str(path))))
+    right = probe.run(lambda _, tools: [tools["search"](), tools["book"]()])
+    assert (right.status, right.violations) == ("success", ())
+    (wrong,) = probe.run(lambda _, tools: tools["book"]()).violations
+    assert "`!book` is not allowed yet" in str(wrong)
+    assert load_trace_config(path) == probe.trace_config
+    assert TraceCase("test", tmp_path, update=False).probe({}, path).trace_config == probe.trace_config
+
+
+def test_what_is_wrong_with_a_contract_file_is_told_in_its_lines(tmp_path):
+    path = tmp_path / "x.accord"
+    with pytest.raises(UsageError, match=r"x\.accord"):
+        AgentProbe({}, path)
+    path.write_text("protocol P =\n  !a.!!b.end\n")
+    with pytest.raises(ContractError) as told:
+        AgentProbe({}, path)
+    assert (told.value.diagnostics[0].source.name, told.value.diagnostics[0].code) == (str(path), "E013")
+    path.write_text("protocol P = !a.(?b within 1h else end).end\n")
+    with pytest.raises(UsageError, match="`time_key`"):
+        AgentProbe({}, path)
+    with pytest.raises(UsageError, match=r"for the file write `Path\('x.accord'\)`"):
+        AgentProbe({}, "x.accord")
+
+
+def test_a_file_of_any_other_name_is_a_configuration(tmp_path):
+    for name in ("x.yaml", "x.conf", "accord"):
+        path = tmp_path / name
+        path.write_text("contracts: {fail_fast: true}\n")
+        assert AgentProbe({}, path).trace_config.contracts.fail_fast

@@ -28,10 +28,11 @@ from accord.integrations.guard.options import Options, check_observers, duration
 from accord.integrations.guard.plain import is_text
 from accord.integrations.guard.running import run, run_function
 from accord.integrations.guard.session import LiveSession
+from accord.integrations.guard.status import status_of
 from accord.ledger.attempts import Given
 from accord.machine.contract import Contract, compile_contract
 from accord.monitor.events import make_event, make_time
-from accord.monitor.step import close, is_over, status
+from accord.monitor.step import close, is_over
 from accord.monitor.verdicts import CLOSING, OK, TICKING, Blocked, Ok
 from accord.stores.record import check_name
 from accord.stores.store import Store
@@ -44,9 +45,9 @@ if TYPE_CHECKING:
     from accord.integrations.guard.policy import Escalation
     from accord.integrations.guard.session import OnViolation
     from accord.integrations.guard.state import Review, State
+    from accord.integrations.guard.status import GuardStatus
     from accord.machine.clocks import Time
     from accord.monitor import Verdict
-    from accord.monitor.step import Status
 
 __all__ = ["Guard"]
 
@@ -358,14 +359,12 @@ class Guard:
         return [logged.copy() for logged in self._session.state().log if isinstance(logged, Out)]
 
     @property
-    def status(self) -> Status:
-        """`running`, `complete`, `violated`, `incomplete` or `unrecognised`, as if all calls that are out failed.
+    def status(self) -> GuardStatus:
+        """`running`, `complete`, `stopped`, `violated`, `incomplete` or `unrecognised`, as if what is out failed.
 
-        It is not `complete` while it owes something if a call has happened of which nobody knows.
+        It is not `complete` while something is owed in case a call has happened of which nobody knows.
         """
-        state = self._session.here()
-        owes = state.lost() and not all(world.complete for world in state.worlds() or ())
-        return "running" if owes and not is_over(state.settled.place) else status(state.settled)
+        return status_of(self._session.here())
 
     @property
     def stopped(self) -> str | None:

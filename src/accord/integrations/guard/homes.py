@@ -19,13 +19,14 @@ from accord.integrations.guard import codec
 from accord.integrations.guard.decisions import Noted
 from accord.integrations.guard.lane import CLOSED, Lane
 from accord.integrations.guard.state import Desk, State
+from accord.integrations.guard.status import status_of
 from accord.ledger.attempts import describe
 from accord.ledger.entries import BEFORE_FIRST, begin_fields, fields_of, note_fields
 from accord.ledger.linking import link
 from accord.machine.events import Event
 from accord.machine.stages import Stage
 from accord.monitor import snapshot as snapshots
-from accord.monitor.step import Situation, begin, status
+from accord.monitor.step import Situation, begin
 from accord.stores.forks import Forking
 from accord.stores.record import EXPIRED, NOTHING, Record, read, write
 from accord.stores.store import Change as StoreChange
@@ -283,7 +284,7 @@ class StoreHome(Home):
             contract=self._contract.digest,
             protocol=self._protocol,
             mode="refuse",
-            status=status(change.state.settled),
+            status=status_of(change.state),
             events=events + (0 if before is None else before.events),
             expires=expires,
             session=self._described(change.state.settled),

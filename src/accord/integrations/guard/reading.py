@@ -100,9 +100,13 @@ def _read(store: Store, key: str, row: Row) -> GuardedSession | None:
         return GuardedSession(key=key, fault=str(error))
     except UsageError as error:
         return GuardedSession(key=key, fault=f"session `{key}` is corrupted: {error}")
+    halted = desk.stopped is not None and record.status in {
+        "running",
+        "complete",
+    }  # as earlier versions have written it
     return GuardedSession(
         key=key,
-        status=record.status,
+        status="stopped" if halted else record.status,
         expires=record.expires,
         out=tuple([logged for logged in log if isinstance(logged, Out)]),
         reviews=desk.reviews,

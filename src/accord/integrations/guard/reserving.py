@@ -20,6 +20,7 @@ from accord.integrations.guard.decisions import Change, Decision, Noted, Remark
 from accord.integrations.guard.plain import NotPlainError, is_text, plainly
 from accord.integrations.guard.reviewing import (
     digest_of,
+    find_lapsed,
     find_way,
     open_lost,
     open_reviews,
@@ -222,7 +223,7 @@ class _Deciding:
         out = Out(
             ticket,
             call.name,
-            arguments,  # type: ignore[arg-type] # it is JSON where that matters
+            arguments,
             action,
             events,
             self.started,
@@ -251,12 +252,14 @@ class _Deciding:
             steps = [Event("?", r.gate or "", None, way.payload, r.by, self.at) for r in granted]
             call = event._replace(payload=way.payload)
             return self._admit(claim, action, (*steps, call), tuple(review.number for review in granted))
+        lapsed = find_lapsed(self.state.desk, way, event.label, self.at)
         opened = open_reviews(self.policy, self.state, way, claim.call.name, self.at)
         self.state = opened.state
         self.notes += opened.notes
         if opened.answer is None:
             return self._deny(claim, words.too_many_reviews(claim.call.name))
-        return Decision(claim.call, "review", words.asked(opened.answer), review=opened.answer)
+        said = words.asked(opened.answer) if lapsed is None else words.lapsed(lapsed, opened.answer)
+        return Decision(claim.call, "review", said, review=opened.answer)
 
     def _deny(self, claim: Claim, message: str, review: Review | None = None) -> Decision:
         """A call that people do not allow."""

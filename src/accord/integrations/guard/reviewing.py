@@ -39,7 +39,9 @@ __all__ = [
     "Way",
     "decide",
     "digest_of",
+    "find_lapsed",
     "find_way",
+    "late_approval",
     "open_lost",
     "open_reviews",
     "open_stuck",
@@ -149,12 +151,15 @@ def _reviews_of(living: list[Review], gates: tuple[str, ...], meant: str) -> tup
 def _review_of(living: list[Review], gate: str, meant: str) -> Review | None:
     """The last review of a gate for an action that has not been used up."""
     for review in reversed(living):
-        if review.gate == gate and review.state != "used":
-            # INVARIANT: it is for its own action, whatever a person has put in place of the payload.
-            bound = review.digest if review.modified is None else digest_of(review.label, review.modified)
-            if bound == meant:
-                return review
+        # INVARIANT: it is for its own action, whatever a person has put in place of the payload.
+        if review.gate == gate and review.state != "used" and _bound(review) == meant:
+            return review
     return None
+
+
+def _bound(review: Review) -> str:
+    """The identity of the action that a review is good for."""
+    return review.digest if review.modified is None else digest_of(review.label, review.modified)
 
 
 # -- opening and using -------------------------------------------------------------------------------------------------
@@ -172,8 +177,32 @@ def open_reviews(policy: Policy, state: State, way: Way, name: str, at: Time | N
             return Change(before, (), None)
         state, review = opened
         waiting.append(review)
+        over = _lapsed(before.desk, gate, review.digest, at)
+        if over is not None:
+            notes.append(late_approval(over, over.by or "", over.expires, at))
         notes.append(_remark("review opened", review))
     return Change(state, tuple(notes), waiting[0])
+
+
+def find_lapsed(desk: Desk, way: Way, label: str, at: Time | None) -> Review | None:
+    """The last approval on a way that was given and not used in time, if nobody has been asked anew since."""
+    meant = digest_of(label, way.payload)
+    anew = [gate for gate, known in zip(way.gates, way.reviews, strict=True) if known is None]
+    found = [_lapsed(desk, gate, meant, at) for gate in anew]
+    return next((review for review in found if review is not None), None)
+
+
+def _lapsed(desk: Desk, gate: str, digest: str, at: Time | None) -> Review | None:
+    for review in reversed(desk.reviews):
+        if review.gate == gate and digest in (review.digest, _bound(review)):
+            return review if review.state == "allowed" and review.is_over(at) else None
+    return None
+
+
+def late_approval(review: Review, by: str, expired: Time | None, at: Time | None) -> Remark:
+    """What the ledger keeps of an approval that came, or was used, too late."""
+    which: dict[str, object] = {"review": review.id, "action": review.name, "gate": review.gate}
+    return Remark("approval expired", {**which, "by": by, "expires": expired, "at": at})
 
 
 def open_stuck(
@@ -303,7 +332,7 @@ def _to_be_decided(desk: Desk, identity: str, at: Time | None) -> Review:
     if review.state != "open":
         raise UsageError(f"review `{identity}` {words.decided(review)}; that cannot be changed")
     if review.is_over(at):
-        raise UsageError(f"review `{identity}` has expired; if the action is tried again, there will be a new one")
+        raise UsageError(words.expired(review))
     return review
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accord.calls.entries import Out
+from accord.integrations.guard.moments import moment_text
 from accord.monitor.wording import list_words, quote_text
 
 if TYPE_CHECKING:
@@ -17,9 +18,12 @@ __all__ = [
     "already_out",
     "already_run",
     "asked",
+    "came_late",
     "decided",
     "denied",
     "even_then",
+    "expired",
+    "lapsed",
     "other_call",
     "over_and_over",
     "refused",
@@ -108,6 +112,33 @@ def asked(review: Review) -> str:
         f"{quote_text(review.name)} needs the approval of a person, who has been asked (review {review.id}). It has "
         "not run. Go on with something else, or ask for it again, unchanged, when the approval is there."
     )
+
+
+def lapsed(review: Review, anew: Review) -> str:
+    """A person was asked again, because the approval was not used in time."""
+    over = f"{quote_text(review.name)} was allowed by {review.by}, and that expired{_expiry(review.expires)}."
+    return f"{over} {asked(anew)}"
+
+
+def came_late(review: Review, by: str, expired: Time) -> str:
+    """A person has answered when the question was over."""
+    late = f"{quote_text(review.name)} was allowed by {by} when the question had expired{_expiry(expired)}"
+    return (
+        f"{late}, so that does not count, and it has not run. A person is asked anew (review {review.id}) when you ask "
+        "for it again, unchanged."
+    )
+
+
+def expired(review: Review) -> str:
+    """What whoever decides a review is told when its time is over."""
+    return (
+        f"review `{review.id}` has expired{_expiry(review.expires)}; nothing was decided. Have the agent ask for "
+        f"{quote_text(review.name)} again: that opens a new review"
+    )
+
+
+def _expiry(time: Time | None) -> str:
+    return "" if time is None else f" at {moment_text(time)}"
 
 
 def waiting_for_person(review: Review) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from accord import Guard, ToolCall, UsageError
+from accord import Guard, MemoryStore, ToolCall, UsageError
+from accord.integrations.guard.reading import guarded_session
 
 NOPE = [ToolCall("nope")]
 
@@ -124,3 +125,40 @@ def test_being_asked_to_wait_for_a_person_is_no_refusal(guard_of, tools_named):
     guard = guard_of("?Approval by human.!pay.end", tools=tools_named("pay"), patience=2)
     refuse(guard, 5, [ToolCall("pay")])
     assert (guard.stopped, len(guard.reviews())) == (None, 1)
+
+
+@pytest.mark.parametrize("contract", ["{!a.end, end}", "!a.end", 'rule "never" { at most 0 nope }'])
+def test_a_stopped_session_is_neither_complete_nor_running(guard_of, tools_named, contract):
+    """Also where the contract would let it end."""
+    guard = guard_of(contract, tools=tools_named("a", "nope"), patience=2)
+    before = guard.status
+    refuse(guard, 2)
+    assert guard.status == "stopped"
+    guard.resume(by="ana", reason="it was the prompt")
+    assert guard.status == before
+
+
+def test_a_session_that_a_person_has_stopped(guard_of, tools_named):
+    guard = guard_of("{!a.end, end}", tools=tools_named("a", "nope"), patience=2, escalate="review")
+    refuse(guard, 2)
+    assert guard.status == "complete"  # it waits for an answer, and could end
+    guard.decide(guard.reviews()[0].id, "deny", by="ana")
+    assert guard.status == "stopped"
+
+
+def test_what_is_over_for_good_keeps_its_word(guard_of, tools_named):
+    guard = guard_of("!a.end", tools=tools_named("a", "nope"), patience=2)
+    refuse(guard, 2)
+    guard.close()
+    assert guard.status == "incomplete"
+
+
+def test_the_store_knows_that_a_session_is_stopped(tools_named):
+    store = MemoryStore()
+    guard = Guard("{!a.end, end}", store=store, key="k", tools=tools_named("a", "nope"), patience=2)
+    refuse(guard, 2)
+    assert [info.key for info in store.sessions(status="stopped")] == ["k"]
+    assert list(store.sessions(status="complete")) == []
+    assert guarded_session(store, "k").status == "stopped"
+    guard.resume(by="ana", reason="it was the prompt")
+    assert store.session("k").status == guarded_session(store, "k").status == "complete"

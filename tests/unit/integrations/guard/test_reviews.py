@@ -234,19 +234,70 @@ def test_a_question_expires(timed):
     guard, now, paid = timed
     review = ask(guard)
     now[0] += 60
-    with pytest.raises(UsageError, match="has expired"):
-        guard.decide(review.id, "allow", by="ana")
+    for answer, payload in (("allow", None), ("deny", None), ("modify", {"amount": 31})):
+        with pytest.raises(UsageError) as told:
+            guard.decide(review.id, answer, by="ana", payload=payload)
+        assert str(told.value) == (
+            f"review `{review.id}` has expired at 1060; nothing was decided. Have the agent ask for `pay` again: "
+            "that opens a new review"
+        )
     assert guard.reviews() == []
-    assert ask(guard).id != review.id
-    assert paid == []
+    anew = ask(guard)
+    assert anew.id != review.id
+    assert "expired" not in guard.run(pay(30))[0].content  # it was never allowed, so there is nothing to tell
+    guard.decide(anew.id, "allow", by="ana")
+    assert guard.run(pay(30))[0].ok
+    assert paid == [30]
+
+
+def test_when_a_question_has_expired_is_told_as_a_date(guard_of):
+    now = [1_772_442_000]
+    guard = guard_of(PAY, tools={"pay": lambda amount: amount}, review_lasts=60, clock=lambda: now[0])
+    review = ask(guard)
+    now[0] += 60
+    with pytest.raises(UsageError, match="has expired at 2026-03-02T09:01:00Z; nothing was decided"):
+        guard.decide(review.id, "allow", by="ana")
 
 
 def test_an_answer_expires_too(timed):
     guard, now, paid = timed
     guard.decide(ask(guard).id, "allow", by="ana")
     now[0] += 60
-    assert not guard.run(pay(30))[0].ok
-    assert (paid, len(guard.reviews())) == ([], 1)
+    told = guard.run(pay(30))[0]
+    (anew,) = guard.reviews()
+    assert not told.ok
+    assert told.content.startswith(
+        "error: `pay` was allowed by ana, and that expired at 1060. `pay` needs the approval"
+    )
+    assert anew.id in told.content
+    assert "expired" not in guard.run(pay(30))[0].content  # it is told once: now a person has been asked
+    guard.decide(anew.id, "allow", by="bob")
+    assert guard.run(pay(30))[0].ok
+    assert paid == [30]
+
+
+@pytest.mark.parametrize("amount", [30, 20])
+def test_other_arguments_that_were_allowed_expire_too(timed, amount):
+    guard, now, paid = timed
+    guard.decide(ask(guard).id, "modify", by="ana", payload={"amount": 20})
+    now[0] += 60
+    assert "was allowed by ana, and that expired at 1060" in guard.run(pay(amount))[0].content
+    assert paid == []
+
+
+def test_the_ledger_is_told_of_an_approval_that_has_expired():
+    now, store = [1000], MemoryStore()
+    guard = Guard(
+        PAY, store=store, key="k", tools={"pay": lambda amount: amount}, review_lasts=60, clock=lambda: now[0]
+    )
+    first = ask(guard)
+    guard.decide(first.id, "allow", by="ana")
+    now[0] += 70
+    guard.run(pay(30))
+    guard.run(pay(30))
+    notes = [json.loads(line)["entry"] for line in store.lines("k", 0, 99)]
+    (told,) = [note["detail"] for note in notes if note.get("what") == "approval expired"]
+    assert told == {"review": first.id, "action": "pay", "gate": "Approval", "by": "ana", "expires": 1060, "at": 1070}
 
 
 def test_an_expired_answer_does_not_come_back_with_the_clock(timed):

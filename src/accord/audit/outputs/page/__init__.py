@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from accord.audit.outputs.page.content import content_of
 from accord.audit.outputs.page.drawing import draw_machine
+from accord.audit.report import violating_by_state
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -34,8 +35,8 @@ def write_page(report: Report, stream: TextIO) -> None:
     contract = report.audit.job.contract
     drawing = ""
     if contract.machines:
-        at = {finding.group.state: finding.group.runs for finding in report.violations}
-        drawing = draw_machine(contract.machine(report.audit.job.protocol), report.tally.traffic, at)
+        machine = contract.machine(report.audit.job.protocol)
+        drawing = draw_machine(machine, report.tally.traffic, violating_by_state(report))
     data = json.dumps(content_of(report))
     for sign, escape in (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026")):
         data = data.replace(sign, escape)

@@ -36,6 +36,7 @@ def draw_machine(machine: Machine, traffic: Mapping[str, int], violating: Mappin
     """The drawing; a sentence if there are too many states to see anything.
 
     `traffic` says how often each edge was taken (`state/symbol`), `violating` how many runs violated in each state.
+    Runs that violated where parts ran side by side stood in no one state of the drawing; they are told underneath it.
     """
     if len(machine.states) > _MOST_STATES:
         return f"<p>The protocol has {len(machine.states):,} states, too many for a drawing.</p>"
@@ -54,8 +55,20 @@ def draw_machine(machine: Machine, traffic: Mapping[str, int], violating: Mappin
         f'aria-label="the protocol with the traffic on its edges">'
         '<defs><marker id="tip" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="9" markerHeight="9" '
         'markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0L10 5L0 10z"/></marker></defs>'
-        f"{''.join(drawn)}</svg>"
+        f"{''.join(drawn)}</svg>{_elsewhere(violating, places)}"
     )
+
+
+def _elsewhere(violating: Mapping[str, int], places: Mapping[int, tuple[int, int]]) -> str:
+    drawn = {str(number) for number in places}
+    left = {state: runs for state, runs in violating.items() if state not in drawn}
+    if not left:
+        return ""
+    told = [f"{runs:,} in {clip(state, 60) or 'other states'}" for state, runs in list(left.items())[:_MOST_WORDS]]
+    rest = list(left.values())[_MOST_WORDS:]
+    if rest:
+        told.append(f"{sum(rest):,} in {len(rest):,} more")
+    return f'<p class="elsewhere">Violating in no one state of the drawing: {escape(", ".join(told))}.</p>'
 
 
 def _edges(machine: Machine, traffic: Mapping[str, int]) -> dict[tuple[int, int], _Edge]:

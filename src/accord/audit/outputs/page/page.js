@@ -15,6 +15,13 @@ function make(tag, attributes, ...children) {
 }
 
 function share(part, all) { return all ? `${(100 * part / all).toFixed(1)} %` : "-"; }
+// Names with their counts, the first of them; what is left out is told, with its count.
+function listed(entries, most) {
+  const told = entries.slice(0, most).map(([name, number]) => `${name} ${whole.format(number)}`);
+  const rest = entries.slice(most);
+  if (rest.length) told.push(`${whole.format(rest.length)} more ${whole.format(rest.reduce((sum, [, number]) => sum + number, 0))}`);
+  return told.join(", ");
+}
 function counted(number, what) { return `${whole.format(number)} ${what}${number === 1 ? "" : "s"}`; }
 
 // -- charts ---------------------------------------------------------------------------------------------------------
@@ -101,7 +108,7 @@ function messages(lines) {
 
 function finding(one, owed) {
   const example = one.example, violation = example.violation;
-  const arrived = Object.entries(one.arrived).slice(0, 8).map(([word, number]) => `${word} ${whole.format(number)}`).join(", ");
+  const arrived = listed(Object.entries(one.arrived), 8);
   const where = violation.index === null ? "its end" : `message ${violation.index}`;
   const element = make("div", { class: "finding" },
     make("p", {}, make("b", { class: owed ? "incomplete" : "violating" }, counted(one.runs, "run")), "  ",
@@ -114,15 +121,24 @@ function finding(one, owed) {
   return element;
 }
 
+function findings(place, all, owed) {
+  for (const one of all.slice(0, 50)) place.append(finding(one, owed));
+  const rest = all.slice(50);
+  if (rest.length) {
+    const runs = rest.reduce((sum, one) => sum + one.runs, 0);
+    place.append(make("p", { class: "soft" }, `and ${counted(rest.length, "more group")} with ${counted(runs, "run")}`));
+  }
+}
+
 function showFindings() {
   const place = document.getElementById("violations");
   if (!data.violations.length && !data.owed.length) place.append(make("p", { class: "soft" }, "Nothing."));
-  for (const one of data.violations.slice(0, 50)) place.append(finding(one, false));
+  findings(place, data.violations, false);
   if (data.owed.length) place.append(make("h3", {}, "Ended too early"));
-  for (const one of data.owed.slice(0, 50)) place.append(finding(one, true));
+  findings(place, data.owed, true);
   const blocked = data.enforcing_would_have_blocked;
   if (blocked.events) {
-    const words = Object.entries(blocked.words).slice(0, 20).map(([word, number]) => `${word} ${whole.format(number)}`).join(", ");
+    const words = listed(Object.entries(blocked.words), 20);
     place.append(make("h3", {}, "If it had been enforced"),
       make("p", {}, `${counted(blocked.events, "event")} in ${counted(data.total.violating, "run")} would have been refused: `,
         make("code", {}, words)));
@@ -143,7 +159,8 @@ function showContract() {
   }
   const steps = data.vacuous.steps;
   if (steps.length) {
-    const told = steps.slice(0, 60).map((step) => `${step.word} from ${step.state} to ${step.to}`).join(", ");
+    const told = steps.slice(0, 60).map((step) => `${step.word} from ${step.state} to ${step.to}`).join(", ") +
+      (steps.length > 60 ? `, ${whole.format(steps.length - 60)} more` : "");
     document.getElementById("vacuous").append(make("p", { class: "soft" },
       `${counted(steps.length, "step")} that no run has taken: `, make("code", {}, told)));
   }
@@ -218,7 +235,7 @@ function showRest() {
   const unmatched = Object.entries(data.unmatched);
   if (unmatched.length) {
     const total = unmatched.reduce((sum, [, number]) => sum + number, 0);
-    const told = unmatched.slice(0, 40).map(([name, number]) => `${name} ${whole.format(number)}`).join(", ");
+    const told = listed(unmatched, 40);
     place.append(make("p", {}, `The contract says nothing about ${counted(total, "message")}: `, make("code", {}, told)));
   }
   if (data.broken.length) {
@@ -226,6 +243,8 @@ function showRest() {
     for (const one of data.broken) {
       place.append(make("p", { class: "mono" }, `${one.file}${one.line === null ? "" : `:${one.line}`}: ${one.reason}`));
     }
+    const unnamed = data.total.broken - data.broken.length;
+    if (unnamed > 0) place.append(make("p", { class: "soft" }, `and ${whole.format(unnamed)} more`));
   }
   const info = data.run_info;
   place.append(make("p", { class: "soft" }, `engine ${info.engine}, ${info.seconds} s, ${counted(info.files_from_cache, "file")} from the cache`));
