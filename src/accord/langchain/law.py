@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from accord.monitor import Verdict
     from accord.monitor.step import Situation
 
-__all__ = ["Law", "Trace", "finished", "people_steps"]
+__all__ = ["Law", "Trace", "people_steps"]
 
 _REMEMBERED = 4096
 
@@ -177,26 +177,9 @@ def people_steps(policy: Policy, here: Sequence[Situation]) -> tuple[str, ...]:
         if isinstance(standing, OpenStanding):
             offered = set(policy.gates)
         else:
-            offered = {symbol.label for symbol in standing.symbols if symbol.gated}
+            offered = {symbol.label for symbol in standing.symbols if symbol.gated} & set(policy.gates)
         possible = offered if possible is None else possible & offered
     return tuple(sorted(possible or ()))
-
-
-def finished(state: State) -> bool:
-    """Whether a session is over: nothing is out, and nothing more can happen.
-
-    INVARIANT: one that has just begun is not, so that whoever looks for the next session of a thread finds one. Where
-    there is no protocol, or one for each of many instances, labels that it does not name can happen at any time.
-    """
-    if state.log:
-        return False
-    settled = state.settled
-    if is_over(settled.place):
-        return True
-    if isinstance(settled.standing, OpenStanding) or not settled.complete or settled.allowed:
-        return False
-    start = settled.stage.stages.start
-    return (settled.standing.number, settled.rules) != (start.standing.number, start.rules)
 
 
 def _only_people(world: Situation) -> bool:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from accord.integrations.guard.observing import Observer
-    from accord.integrations.guard.policy import Escalation
+    from accord.integrations.guard.policy import Escalation, WhenOver
     from accord.integrations.guard.session import OnViolation
     from accord.langchain.hooks import EarlyEnd
     from accord.langchain.sessions import Keeping
@@ -39,12 +39,12 @@ class AccordMiddleware(GuardingMiddleware):
     `key` makes of thread and agent. With a `secret` nobody else can write a session that is accepted. A `ledger` gets
     everything that is tried and decided, before it has any effect; a store has one of its own.
 
-    `on_violation`, `labels`, `failed`, `patience`, `escalate`, `review_lasts`, `clock` and `observers` are as in
-    `Guard`. `gates` says when people are asked: `call`, about the very call that needs them, or `session`, as soon as
-    the session cannot go on without. `reviewer` is who they are, for questions and the ledger. `early_end` says what
-    happens when a turn ends and the session is not complete. With `hide=False` the model sees all tools. With
-    `tool_errors="raise"` an error of a tool ends the run. With `durable=True` no tool runs unless every step of the
-    graph is kept before the next one.
+    `on_violation`, `labels`, `failed`, `patience`, `escalate`, `review_lasts`, `clock`, `observers` and `when_over` are
+    as in `Guard`; what the user and the agent say is in the messages. `gates` says when people are asked: `call`, about
+    the very call that needs them, or `session`, as soon as the session cannot go on without. `reviewer` is who they
+    are, for questions and the ledger. `early_end` says what happens when a turn ends and the session is not complete.
+    With `hide=False` the model sees all tools. With `tool_errors="raise"` an error of a tool ends the run. With
+    `durable=True` no tool runs unless every step of the graph is kept before the next one.
 
     Example:
         >>> from accord.langchain import AccordMiddleware
@@ -77,6 +77,7 @@ class AccordMiddleware(GuardingMiddleware):
         tool_errors: Literal["tell", "raise"] = "tell",
         durable: bool = False,
         name: str = "accord",
+        when_over: WhenOver = "refuse",
     ) -> None:
         if not isinstance(contract, Contract):
             contract = compile_contract(contract)
@@ -84,7 +85,7 @@ class AccordMiddleware(GuardingMiddleware):
         if gates not in {"call", "session"}:
             raise UsageError(f"`gates` is `call` or `session`, got {gates!r}")
         _check_keeping(secret, ledger, store, key, expires_after)
-        options = Options(on_violation, labels or {}, failed, patience, escalate, review_lasts)
+        options = Options(on_violation, labels or {}, failed, patience, escalate, review_lasts, when_over)
         law = Law(make_policy(contract, protocol, options, self._unfit), lagging=gates == "session")
         told_time = law.policy.is_timed or review_lasts is not None or ledger is not None or store is not None
         if clock is None and told_time:

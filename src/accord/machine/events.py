@@ -18,7 +18,10 @@ NO_PAYLOAD: Mapping[str, object] = {}
 
 
 class Event(NamedTuple):
-    """Something that is said to happen: what, with whom, with which payload, by whose decision, and when."""
+    """Something that is said to happen: what, with whom, with which payload, by whose decision, and when.
+
+    With `to_rules` the protocol is not asked: it is for the rules alone.
+    """
 
     direction: Direction
     label: str
@@ -26,6 +29,7 @@ class Event(NamedTuple):
     payload: Mapping[str, object] = NO_PAYLOAD
     by: str | None = None
     at: Time | None = None
+    to_rules: bool = False
 
     @property
     def word(self) -> str:

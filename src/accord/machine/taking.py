@@ -81,7 +81,7 @@ def spread(following: Standing, holding: Registers) -> Holding:
 def _take_with_data(
     standing: Standing, holding: Holding, matching: Collection[Symbol], event: Event
 ) -> Taken | Refused:
-    direction, label, partner, payload, by, _ = event
+    direction, label, partner, payload, by = event[:5]
     standings = standing.standings
     machine = standings.machine
     wanted = {n for n in machine.by_event[direction, label] if machine.symbols[n] in matching}

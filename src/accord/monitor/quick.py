@@ -20,8 +20,8 @@ def quick_step(situation: Situation, event: Event) -> Situation | None:
     slices or deadlines have none.
     """
     place, held = situation
-    direction, label, partner, payload, by, _ = event
-    if partner is not None or by is not None:
+    direction, label, partner, payload, by, _, to_rules = event
+    if partner is not None or by is not None or to_rules:
         return None
     link = (place.sends if direction == "!" else place.receives).get(label)
     if link is not None:

@@ -169,7 +169,10 @@ def step(situation: Situation, event: Event, mode: Mode, position: int | None = 
     if label == UNRECOGNIZED and not _is_named(stage, event):
         told: Literal["send", "receive"] = "send" if direction == "!" else "receive"
         return Situation(place_at(stage, holding, puzzled=True), holding), Unrecognized(stage.allowed, told)
-    taken = take_within_limits(stage.standing, holding, event)
+    if event.to_rules:
+        taken: Taken | Refused = Taken(stage.standing, holding)
+    else:
+        taken = take_within_limits(stage.standing, holding, event)
     if isinstance(taken, Refused):
         return refuse(situation, Refusal(stage, event.bare, taken.reasons), mode, position)
     book = stage.stages.book
@@ -179,7 +182,7 @@ def step(situation: Situation, event: Event, mode: Mode, position: int | None = 
     after = stage.stages.at(taken.standing, nodes)
     if taken.plain and partner is None:
         stage.remember(direction, label, after)
-    elif partner is None and not isinstance(holding, Possibilities):
+    elif partner is None and not event.to_rules and not isinstance(holding, Possibilities):
         stage.remember_options(direction, label)
     return Situation(place_at(after, taken.holding), taken.holding), OK
 

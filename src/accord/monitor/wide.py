@@ -100,6 +100,8 @@ def _by_protocol(here: Situation, event: Event) -> tuple[Standing, Holding, Cour
     """Standing and what is held after the protocol has taken the event."""
     stage, held = here.stage, _extent(here)
     sliced = stage.stages.sliced
+    if event.to_rules:
+        return stage.standing, held.registers, held.course
     if sliced is None or held.course is None:
         taken = take_within_limits(stage.standing, held.registers, event)
         if isinstance(taken, Refused):

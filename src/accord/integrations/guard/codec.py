@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import astuple
 
 from accord.errors import UsageError
-from accord.integrations.guard.state import Desk, Done, Firm, Out, Passing, Review, ReviewState, State
+from accord.integrations.guard.state import Desk, Done, Firm, Out, Passing, Restart, Review, ReviewState, State
 from accord.machine.events import Event
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ class _Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     stopped: str | None = None
     numbered: int = 0
     now: _Time = None
+    heard: tuple[str, ...] = ()
 
 
 # Made once, while the module is imported: making them is not safe when several threads do it at the same time.
@@ -78,6 +79,7 @@ def write(state: State) -> msgspec.Raw:
         desk.stopped,
         desk.numbered,
         desk.now,
+        desk.heard,
     )
     return msgspec.Raw(_ENCODER.encode(kept))
 
@@ -96,7 +98,7 @@ def read_beside(data: bytes) -> tuple[tuple[Logged, ...], Desk]:
         raise UsageError(f"what the guard has kept is damaged: {error}") from None
     done = tuple([Done(*pair) for pair in kept.done])
     reviews = tuple([Review(*astuple(review)) for review in kept.reviews])
-    return log, Desk(done, kept.refusals, reviews, kept.stopped, kept.numbered, kept.now)
+    return log, Desk(done, kept.refusals, reviews, kept.stopped, kept.numbered, kept.now, kept.heard)
 
 
 def _plainly(review: Review) -> Any:  # noqa: ANN401 - the same values, with dictionaries that msgspec knows
@@ -114,7 +116,9 @@ def _write_logged(logged: Logged) -> list[Any] | _Out:
 def _write_step(step: Step) -> list[Any]:
     if isinstance(step, Passing):
         return [step.at]
-    return list(_write_event(step))
+    if isinstance(step, Restart):
+        return ["restart", step.at]
+    return [*_write_event(step), *([True] if step.to_rules else [])]
 
 
 def _write_event(event: Event) -> _Event:
@@ -133,4 +137,7 @@ def _read_logged(logged: list[Any] | _Out) -> Logged:
 def _read_step(values: list[Any]) -> Step:
     if len(values) == 1 and isinstance(values[0], int | float):
         return Passing(values[0])
-    return Event(*msgspec.convert(values, _Event))
+    if len(values) == 2 and values[0] == "restart":
+        return Restart(msgspec.convert(values[1], _Time))
+    to_rules = values[6:] == [True]
+    return Event(*msgspec.convert(values[:6] if to_rules else values, _Event))._replace(to_rules=to_rules)

@@ -24,8 +24,10 @@ from accord.integrations.guard.looking import GuardedTool, as_calls, look_at
 from accord.integrations.guard.observing import Observer, Observers, Watched
 from accord.integrations.guard.options import Options, check_observers, duration, make_policy
 from accord.integrations.guard.plain import is_text
+from accord.integrations.guard.restarting import begin_turn
 from accord.integrations.guard.running import run, run_function
 from accord.integrations.guard.session import LiveSession
+from accord.integrations.guard.speaking import say
 from accord.integrations.guard.state import Out
 from accord.integrations.guard.visible import may_be_called
 from accord.integrations.guard.worlds import worlds
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from accord.integrations.guard.homes import Home
-    from accord.integrations.guard.policy import Escalation
+    from accord.integrations.guard.policy import Escalation, WhenOver
     from accord.integrations.guard.session import OnViolation
     from accord.integrations.guard.state import Review, State
     from accord.machine.clocks import Time
@@ -73,6 +75,9 @@ class Guard:
     again, unless `failed="keep"`. `review_lasts` is how long a review can be decided and used, `expires_after` how
     long the session lives after its last step, both in seconds of `clock`. `observers` are told of everything.
 
+    A session lives as long as its key. When its protocol is over, what follows is refused; with `when_over="restart"`
+    the protocol begins again when the user speaks next (`user_says`), and everything else stays as it was.
+
     Example:
         >>> from accord import Guard, ToolCall
         >>> guard = Guard("!search.!book.end", tools={"search": lambda city: [city], "book": lambda: None})
@@ -97,11 +102,12 @@ class Guard:
         expires_after: Time | None = None,
         clock: Callable[[], Time] | None = None,
         observers: Sequence[Observer] = (),
+        when_over: WhenOver = "refuse",
     ) -> None:
         if not isinstance(contract, Contract):
             contract = compile_contract(contract)
         _check_place(store, key)
-        options = Options(on_violation, labels or {}, failed, patience, escalate, review_lasts)
+        options = Options(on_violation, labels or {}, failed, patience, escalate, review_lasts, when_over)
         policy = make_policy(contract, protocol, options, self._unfit)
         lives = duration("expires_after", expires_after)
         if clock is None and (policy.is_timed or store is not None or review_lasts is not None):
@@ -231,6 +237,33 @@ class Guard:
     def receive(self, label: str, payload: Mapping[str, object] | None = None, by: str | None = None) -> Verdict:
         """Something reaches the agent that is no result; `by` names the person whose step it is."""
         return self._happen("?", label, payload, by)
+
+    def user_says(self, text: str, *, by: str | None = None) -> Verdict:
+        """The user says something, which is an event if the contract's `events` name it. A turn of the user begins.
+
+        The user is a person without roles; `by` names one whom you know. What is not legal now is written down and
+        changes nothing.
+
+        Example:
+            >>> contract = 'protocol P = !offer.?Yes by human.!book.end events { Yes when user says "yes" offer when call offer book when call book }'
+            >>> guard = Guard(contract)
+            >>> guard.user_says("Hello."), guard.user_says("Oh yes!")
+            (Ok(), Violation('!offer', got='?Yes by user'))
+        """  # noqa: E501 - a contract in one line
+        _check_text(text)
+
+        def said(state: State, at: Time | None) -> Change[Verdict]:
+            begun = begin_turn(self._session.policy, state, at)
+            change = say(self._session.policy, begun.state, "user", text, by, at)
+            return Change(change.state, (*begun.notes, *change.notes), change.answer)
+
+        return self._session.tell(said)
+
+    def agent_says(self, text: str) -> Verdict:
+        """The agent says something, which is an event if the contract's `events` name it."""
+        _check_text(text)
+        policy = self._session.policy
+        return self._session.tell(lambda state, at: say(policy, state, "agent", text, None, at))
 
     def tick(self) -> Verdict:
         """Time has passed: deadlines that are over expire."""
@@ -396,6 +429,11 @@ def _check_place(store: Store | None, key: str | None) -> None:
         raise UsageError("a session is kept in a `Store`, such as SQLiteStore(path)")
     if (store is None) != (key is None):
         raise UsageError("a session in a store has a `key`, and only such a one")
+
+
+def _check_text(text: object) -> None:
+    if not isinstance(text, str):
+        raise UsageError(f"what is said is a text, got `{type(text).__name__}`")
 
 
 def _check_person(by: object, reason: object) -> None:

@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from accord.machine.clocks import Time
     from accord.machine.contract import Contract
 
-__all__ = ["Escalation", "Policy", "gates_of", "listens_for"]
+__all__ = ["Escalation", "Policy", "WhenOver", "gates_of", "listens_for"]
 
 Escalation = Literal["stop", "review"]
+WhenOver = Literal["refuse", "restart"]
 
 
 class Policy(NamedTuple):
@@ -36,6 +37,7 @@ class Policy(NamedTuple):
     review_lasts: Time | None
     observes: bool
     is_timed: bool
+    when_over: WhenOver = "refuse"
 
 
 def listens_for(contract: Contract, protocol: str | None) -> frozenset[str]:

@@ -22,7 +22,20 @@ if TYPE_CHECKING:
     from accord.machine.clocks import Time
     from accord.monitor.step import Situation
 
-__all__ = ["EMPTY_DESK", "Desk", "Done", "Firm", "Logged", "Out", "Passing", "Review", "ReviewState", "State", "Step"]
+__all__ = [
+    "EMPTY_DESK",
+    "Desk",
+    "Done",
+    "Firm",
+    "Logged",
+    "Out",
+    "Passing",
+    "Restart",
+    "Review",
+    "ReviewState",
+    "State",
+    "Step",
+]
 
 ReviewState = Literal["open", "allowed", "denied", "used"]
 
@@ -33,7 +46,13 @@ class Passing(NamedTuple):
     at: Time
 
 
-Step = Event | Passing
+class Restart(NamedTuple):
+    """The protocol is over and begins again then."""
+
+    at: Time | None
+
+
+Step = Event | Passing | Restart
 
 
 class Firm(NamedTuple):
@@ -116,7 +135,7 @@ class Desk(NamedTuple):
 
     `refusals` counts, for each label, how often it was refused since it was last accepted. `stopped` says why nothing
     runs any more. `numbered` is the number of reviews and of calls without an
-    id so far.
+    id so far. `heard` are the last messages of a conversation that the session knows, by digests of their ids.
     """
 
     done: tuple[Done, ...] = ()
@@ -125,6 +144,7 @@ class Desk(NamedTuple):
     stopped: str | None = None
     numbered: int = 0
     now: Time | None = None
+    heard: tuple[str, ...] = ()
 
 
 EMPTY_DESK = Desk()

@@ -14,8 +14,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accord.errors import InternalError
-from accord.integrations.guard.state import Firm, Passing, State
+from accord.integrations.guard.state import Firm, Passing, Restart, State
 from accord.monitor.quick import quick_step
+from accord.monitor.restart import restart
 from accord.monitor.step import step, tick
 from accord.monitor.verdicts import OK, Blocked, Ok
 
@@ -38,6 +39,8 @@ def take(situation: Situation, what: Step) -> tuple[Situation, Verdict]:
     """One step in one world."""
     if isinstance(what, Passing):
         return tick(situation, "refuse", None, what.at)
+    if isinstance(what, Restart):
+        return restart(situation, what.at), OK
     quick = quick_step(situation, what)
     if quick is not None:
         return quick, OK
