@@ -245,11 +245,10 @@ class Guard:
         changes nothing.
 
         Example:
-            >>> contract = 'protocol P = !offer.?Yes by human.!book.end events { Yes when user says "yes" offer when call offer book when call book }'
-            >>> guard = Guard(contract)
+            >>> guard = Guard('protocol P = !pay.?Yes.end events { Yes when user says "yes" pay when call pay }')
             >>> guard.user_says("Hello."), guard.user_says("Oh yes!")
-            (Ok(), Violation('!offer', got='?Yes by user'))
-        """  # noqa: E501 - a contract in one line
+            (Ok(), Violation(expected=['!pay'], got='?Yes by user'))
+        """
         _check_text(text)
 
         def said(state: State, at: Time | None) -> Change[Verdict]:
