@@ -22,6 +22,7 @@ __all__ = [
     "ContractError",
     "CorruptSessionError",
     "InternalError",
+    "LabelWarning",
     "ProtocolViolationError",
     "StoreError",
     "UsageError",
@@ -68,6 +69,10 @@ class ViolationError(AccordError):
 
 
 ProtocolViolationError = ViolationError
+
+
+class LabelWarning(UserWarning):
+    """A contract speaks of labels that nobody gives here, so that some of its clauses never do anything."""
 
 
 class UsageError(AccordError):

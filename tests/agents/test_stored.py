@@ -71,7 +71,7 @@ def test_a_guard_shares_the_session(recorder, store):
         recorder,
     )
     agent.invoke(asked(), config())
-    guard = Guard(BOOKING, store=store, key="t", tools={"book": lambda: "booked"})
+    guard = Guard(BOOKING, store=store, key="t", tools={"book": lambda: "booked"}, events=["search"])
     assert guard.run([ToolCall("book")])[0].content == "booked"
     result = agent.invoke(asked("more"), config())
     assert "the session is over" in told(result)[-1]

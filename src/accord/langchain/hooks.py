@@ -385,6 +385,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def _shown(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         """The request with those tools only that may be called; what is no tool of ours to run is left alone."""
+        self._look_over(request)
         info = request.runtime.execution_info if request.runtime is not None else None
         sitting = self._keeping.sit(request.state, where(info))
         if sitting.returns:
@@ -402,6 +403,9 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             if label is None or (not waits and any(self._law.may_be_called(world, label) for world in here)):
                 shown.append(tool)
         return request if len(shown) == len(request.tools) else request.override(tools=shown)
+
+    def _look_over(self, request: ModelRequest[Any]) -> None:
+        """The tools of the agent are known; whoever holds something against them does so here."""
 
     def _without_refused(self, request: ModelRequest[Any], sitting: Sitting) -> ModelRequest[Any]:
         """The request without results that the contract refuses: a tool can send the graph here past `before_model`."""

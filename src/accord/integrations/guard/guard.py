@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 from accord.errors import UsageError
 from accord.integrations.exchange import ToolCall, ToolResult
 from accord.integrations.guard import reserving, reviewing, words
+from accord.integrations.guard.coverage import Survey
 from accord.integrations.guard.decisions import Change, Decision, Noted, Remark
 from accord.integrations.guard.homes import MemoryHome, StoreHome
 from accord.integrations.guard.lane import take_lane
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from accord.integrations.guard.coverage import Coverage
     from accord.integrations.guard.homes import Home
     from accord.integrations.guard.policy import Escalation, WhenOver
     from accord.integrations.guard.session import OnViolation
@@ -78,6 +80,9 @@ class Guard:
     A session lives as long as its key. When its protocol is over, what follows is refused; with `when_over="restart"`
     the protocol begins again when the user speaks next (`user_says`), and everything else stays as it was.
 
+    The labels of the contract are held against the tools and the `events` that the program reports: one that is nearly
+    the name of either is a `UsageError`, any other that nobody gives a `LabelWarning`, or an error if `strict`.
+
     Example:
         >>> from accord import Guard, ToolCall
         >>> guard = Guard("!search.!book.end", tools={"search": lambda city: [city], "book": lambda: None})
@@ -103,6 +108,8 @@ class Guard:
         clock: Callable[[], Time] | None = None,
         observers: Sequence[Observer] = (),
         when_over: WhenOver = "refuse",
+        events: Iterable[str] = (),
+        strict: bool = False,
     ) -> None:
         if not isinstance(contract, Contract):
             contract = compile_contract(contract)
@@ -126,8 +133,11 @@ class Guard:
         self._tools: dict[str, GuardedTool] = {}
         told = Observers(check_observers(observers), Watched(key, contract.digest, policy.protocol))
         self._session = LiveSession(policy, home, clock, on_violation, told)
+        self._survey = Survey(policy, events, strict=strict)
         for name, tool in (tools or {}).items():
             self.register(name, tool)
+        self._survey.check(self._tools)
+        self._surveyed = True
 
     # -- tools ---------------------------------------------------------------------------------------------------------
 
@@ -136,6 +146,7 @@ class Guard:
         if not isinstance(name, str) or not name or not callable(tool):
             raise UsageError(f"a tool is a function with a name, got {name!r} and `{type(tool).__name__}`")
         self._tools[name] = GuardedTool(tool, name)
+        self._surveyed = False
 
     @overload
     def tool(self, function: F, /) -> F: ...
@@ -188,13 +199,21 @@ class Guard:
         All of them are reserved before any runs. A call that is not legal before an earlier one of the batch has
         returned waits for that.
         """
+        self._check_labels()
         return run(self._session, self._tools, as_calls(calls))
 
     async def arun(self, calls: Iterable[ToolCall]) -> list[ToolResult]:
         """As `run`; calls that do not wait for each other run at the same time."""
         from accord.integrations.guard.running_async import arun  # noqa: PLC0415 - it loads asyncio
 
+        self._check_labels()
         return await arun(self._session, self._tools, as_calls(calls))
+
+    def _check_labels(self) -> None:
+        """Hold the contract's labels against tools that were registered since that was done last."""
+        if not self._surveyed:
+            self._survey.check(self._tools)
+            self._surveyed = True
 
     # -- reserving, for whoever runs tools in another way --------------------------------------------------------------
 
@@ -204,6 +223,7 @@ class Guard:
         Whoever runs an admitted call uses `decision.call`, begins with `start`, and tells `settle` or `fail` how it
         went. Asking again about the same call, by its id, gives the same answer and reserves nothing twice.
         """
+        self._check_labels()
         claims = look_at(as_calls(calls), self._tools or None, strict=self._session.strict)
         return self._session.decide(claims, started=False, can_wait=False, ahead=False)
 
@@ -371,6 +391,16 @@ class Guard:
         if here is None or self._session.waits(state) or any(is_over(world.place) for world in here):
             return []
         return sorted(set.intersection(*(set(world.allowed) for world in here)))
+
+    def coverage(self, tools: Iterable[str] | None = None) -> Coverage:
+        """What the contract does not reach, of the tools that are named or of all that are registered.
+
+        Example:
+            >>> guard = Guard("!search.?search.end", tools={"search": lambda: 1, "log": lambda: 2})
+            >>> print(guard.coverage())
+            No clause names `log`: these calls are refused.
+        """
+        return self._survey.coverage(self._tools if tools is None else tools)
 
     def explain(self) -> str:
         """What a model should be told about where it stands."""

@@ -57,7 +57,7 @@ class TestSaying:
         if home:
             entries = [json.loads(line)["entry"] for line in home["store"].ledger("k")]
             told = [(entry["event"], entry["payload"], entry["verdict"]) for entry in entries if "event" in entry]
-            assert told == [("?Yes", {"text": "yes"}, "violation"), ("!Offer", {"text": "an offer"}, "ok")]
+            assert told == [("?Yes by user", {"text": "yes"}, "violation"), ("!Offer", {"text": "an offer"}, "ok")]
 
     def test_only_rules_name_it(self, home):
         contract = 'protocol P = rec L. !book.L rule "asked" { before book require ?Yes } ' + EVENTS
