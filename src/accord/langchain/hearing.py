@@ -91,8 +91,10 @@ class Hearing:
 
     def hears_answer(self, messages: Sequence[AnyMessage]) -> bool:
         """Whether the last answer of the model is an event."""
+        if not self.agents:
+            return False
         answer = next((each for each in reversed(messages) if isinstance(each, AIMessage)), None)
-        return self.agents and answer is not None and self._is_event("agent", answer)
+        return answer is not None and self._is_event("agent", answer)
 
     def _is_event(self, kind: Speaker, message: AnyMessage) -> bool:
         text = str(message.text)
