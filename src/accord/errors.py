@@ -22,6 +22,7 @@ __all__ = [
     "ContractError",
     "CorruptSessionError",
     "InternalError",
+    "LabelWarning",
     "NotDone",
     "ProtocolViolationError",
     "StoreError",
@@ -76,6 +77,10 @@ class NotDone(Exception):  # noqa: N818 - it says what is known, and a tool rais
 
     What any other failure means stands in the contract.
     """
+
+
+class LabelWarning(UserWarning):
+    """A contract speaks of labels that nobody gives here, so that some of its clauses never do anything."""
 
 
 class UsageError(AccordError):

@@ -118,14 +118,16 @@ def test_a_session_in_which_nothing_can_happen_is_no_reason_for_another(recorder
 
 
 def test_a_checkpoint_that_is_lost_leads_to_the_session_in_the_store(recorder, turn):
-    """A new checkpoint finds the first session that is not over, however many are."""
+    """A new checkpoint finds the one session of the thread, and a user who comes back begins its protocol again."""
     store = Few()
-    for number in range(1, 4):
-        script = [say(call("book", "a")), "done"]
-        agent, _ = agent_of(script, AccordMiddleware("!book.?book.end", store=store), recorder)
+    for number in range(3):
+        script = [say(call("book", f"a{number}")), "done"]
+        middleware = AccordMiddleware("!book.?book.end", store=store, when_over="restart")
+        agent, _ = agent_of(script, middleware, recorder)
         result = turn(agent, asked(), config())
-        assert result["accord"]["session"] == ("t" if number == 1 else f"t#{number}")
+        assert (result["accord"]["session"], result["accord"]["status"]) == ("t", "complete")
     assert recorder.names == ["book"] * 3
+    assert [each.key for each in store.sessions()] == ["t"]
 
 
 def test_a_state_machine_that_begins_at_its_end(recorder, turn):

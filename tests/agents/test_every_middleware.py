@@ -185,14 +185,16 @@ def test_the_input_says_nothing_about_the_state(kind, recorder, run):
     assert recorder.ran == []
 
 
-def test_a_second_turn_on_a_finished_thread_is_a_new_session(kind, recorder, run):
-    """Elsewhere it is a violation."""
+@pytest.mark.parametrize("when_over", ["refuse", "restart"])
+def test_a_second_turn_on_a_finished_thread(kind, recorder, run, when_over):
+    """It is refused, or the protocol begins again with it."""
     script = [*SCRIPT, say(call("search", "c")), say(call("book", "d")), "done"]
-    agent, _ = agent_of(script, booking_of(kind, recorder), recorder)
+    agent, _ = agent_of(script, booking_of(kind, recorder, when_over=when_over), recorder)
     run(agent, asked())
     result = run(agent, asked("again"))
-    assert recorder.names == ["search", "book"] * 2
-    assert not any(message.startswith("error") for message in told(result))
+    again = when_over == "restart"
+    assert recorder.names == ["search", "book"] * (2 if again else 1)
+    assert [message.startswith("error") for message in told(result)[2:]] == [not again] * 2
 
 
 def test_an_unfinished_thread_goes_on(kind, recorder, run):

@@ -230,17 +230,31 @@ def test_patience(recorder, run):
 # -- turns -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_second_turn_on_a_finished_thread_begins_a_new_session(recorder, run):
-    ledger = Ledger(MemorySink())
-    script = [say(call("book", "a")), "done", say(call("book", "b")), "done again"]
-    agent, _ = agent_of(script, AccordMiddleware("!book.?book.end", ledger=ledger), recorder)
+def test_a_second_turn_on_a_finished_thread_is_refused_in_the_same_session(recorder, run):
+    script = [say(call("book", "a")), "done", say(call("book", "b")), "sorry"]
+    agent, _ = agent_of(script, AccordMiddleware("!book.?book.end"), recorder)
     assert run(agent, asked())["accord"]["session"] == "t"
     second = run(agent, asked("again"))
-    assert second["accord"] == {"session": "t#2", "status": "complete", "ended_early": False, "allowed": [], "out": []}
+    assert second["accord"] == {"session": "t", "status": "complete", "ended_early": False, "allowed": [], "out": []}
+    assert recorder.names == ["book"]
+    assert told(second)[-1] == "error: `!book` is not allowed: the session is over and nothing more may happen."
+
+
+def test_a_protocol_that_begins_again_at_the_next_turn(recorder, run):
+    ledger = Ledger(MemorySink())
+    script = [say(call("book", "a")), say(call("book", "b")), "done", say(call("book", "c")), "done again"]
+    middleware = AccordMiddleware("!book.?book.end", ledger=ledger, when_over="restart")
+    agent, _ = agent_of(script, middleware, recorder)
+    first = run(agent, asked())
+    assert "the session is over" in told(first)[1]  # not before the user has spoken
+    second = run(agent, asked("again"))
+    assert second["accord"] == {"session": "t", "status": "complete", "ended_early": False, "allowed": [], "out": []}
     assert recorder.names == ["book", "book"]
     entries = [json.loads(line)["entry"] for line in ledger._sink.data.splitlines()]
-    closed = [entry for entry in entries if entry.get("event") == "end"]
-    assert [(entry["session"], entry["verdict"]) for entry in closed] == [("t", "ok")]
+    assert {entry["session"] for entry in entries if "session" in entry} == {"t"}
+    assert [entry["what"] for entry in entries if entry.get("what", "").startswith("protocol")] == [
+        "protocol begins again"
+    ]
     assert ledger.verify().ok
 
 

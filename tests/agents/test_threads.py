@@ -25,7 +25,7 @@ def recorder():
 
 @pytest.mark.parametrize("store", [None, MemoryStore()])
 def test_events_that_no_tool_makes(recorder, store):
-    middleware = AccordMiddleware(TALKING, store=store)
+    middleware = AccordMiddleware(TALKING, store=store, events=["PresentOptions", "UserRefusal"])
     script = [say(call("search", "a")), "AZ1, 120 EUR?", say(call("book", "b")), "done"]
     agent, _ = agent_of(script, middleware, recorder)
     first = agent.invoke(asked(), config())
@@ -39,7 +39,7 @@ def test_events_that_no_tool_makes(recorder, store):
 
 
 def test_a_thread_may_begin_with_an_event(recorder):
-    middleware = AccordMiddleware("?Order.!book.?book.end")
+    middleware = AccordMiddleware("?Order.!book.?book.end", events=["Order"])
     agent, _ = agent_of([say(call("book", "b")), "done"], middleware, recorder)
     assert middleware.session(agent, config()).receive("Order", {"id": 3}) == Ok()
     agent.invoke(asked(), config())
@@ -112,7 +112,7 @@ def test_a_machine(recorder):
 
 
 def test_nonsense(recorder):
-    middleware = AccordMiddleware(TALKING)
+    middleware = AccordMiddleware(TALKING, events=["PresentOptions", "UserRefusal"])
     agent, _ = agent_of(["hm"], middleware, recorder)
     with pytest.raises(UsageError, match="thread_id"):
         middleware.session(agent, {})
@@ -127,7 +127,7 @@ def test_nonsense(recorder):
 @pytest.mark.parametrize("store", [None, MemoryStore()])
 def test_the_same_for_event_loops(recorder, store, tmp_path):
     """With a checkpointer that has no other way."""
-    middleware = AccordMiddleware(TALKING, store=store)
+    middleware = AccordMiddleware(TALKING, store=store, events=["PresentOptions", "UserRefusal"])
     script = [say(call("search", "a")), "AZ1, 120 EUR?", say(call("book", "b")), "done"]
 
     async def go():

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
@@ -39,6 +40,11 @@ THREADS = {
     "results in a store": ("store", BOOKING, GATE),
     "rules": ("contract", 'rule "look first" { before book require search }', TURNS),
 }
+SECOND = {
+    name: (kind, BOOKING, [*TURNS, say(call("book", "d")), "done", say(call("search", "e")), "sorry"])
+    for name, kind in (("a contract", "contract"), ("a state machine", "checkpointed"), ("a store", "store"))
+}
+"""Threads whose first session is over, so that version 0.1.0 has begun another one, which is under way."""
 SOME = ("gate", "gate of a state machine", "results in a store")
 """Those that are kept in PostgreSQL too."""
 
@@ -61,7 +67,7 @@ def middleware_of(kind, text, recorder, folder):
 
 def turn(folder, saver, thread, given, **more):
     """One turn of a thread, by an agent that is made for it; what a user sees of it."""
-    kind, text, script = THREADS[thread]
+    kind, text, script = {**THREADS, **SECOND}[thread]
     recorder = Recorder()
     with middleware_of(kind, text, recorder, folder) as middleware:
         agent, _ = agent_of(script, middleware, recorder, checkpointer=saver, **more)
@@ -110,6 +116,29 @@ def go_on_sqlite(folder):
         return go_on(folder, saver, THREADS)
 
 
+def write_second(folder):
+    with SqliteSaver.from_conn_string(str(folder / "checkpoints.db")) as saver:
+        for thread in SECOND:
+            for text in ("go", "that one", "more"):
+                turn(folder, saver, thread, asked(text))
+        last = "SELECT MAX(checkpoint_id) FROM checkpoints GROUP BY thread_id"  # the history is not gone on with
+        saver.conn.execute(f"DELETE FROM writes WHERE checkpoint_id NOT IN ({last})")  # noqa: S608 - nothing of anybody else's
+        saver.conn.execute(f"DELETE FROM checkpoints WHERE checkpoint_id NOT IN ({last})")  # noqa: S608 - the same
+        saver.conn.commit()
+        saver.conn.execute("PRAGMA journal_mode = DELETE")
+        saver.conn.execute("VACUUM")
+
+
+def go_on_second(folder):
+    """Each thread goes on with its second session; so does one whose checkpoint is lost, by its store."""
+    with SqliteSaver.from_conn_string(str(folder / "checkpoints.db")) as saver:
+        found = {thread: [turn(folder, saver, thread, asked(text)) for text in ("it", "again")] for thread in SECOND}
+    found["without its checkpoint"] = [turn(folder, InMemorySaver(), "a store", asked())]
+    with SQLiteStore(folder / "sessions.db") as store:
+        found["store"] = [[each.key, each.status, store.verify(each.key).ok] for each in store.sessions()]
+    return found
+
+
 def write_postgres(folder, address):
     with PostgresSaver.from_conn_string(address) as saver:
         saver.setup()
@@ -126,5 +155,6 @@ def go_on_postgres(folder, address):
 
 SAMPLES = {
     "langchain": Sample(write_sqlite, go_on_sqlite),
+    "langchain_second_sessions": Sample(write_second, go_on_second),
     "langchain_in_postgres": Sample(write_postgres, go_on_postgres, PostgresServer),
 }

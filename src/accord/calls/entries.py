@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from accord.calls.footprint import Footprint
     from accord.machine.clocks import Time
 
-__all__ = ["End", "Failure", "Firm", "Logged", "Out", "Passing", "Step"]
+__all__ = ["End", "Failure", "Firm", "Logged", "Out", "Passing", "Restart", "Step"]
 
 Failure = Literal["undone", "done", "unknown"]
 
@@ -28,7 +28,13 @@ class Passing(NamedTuple):
     at: Time
 
 
-Step = Event | Passing
+class Restart(NamedTuple):
+    """The protocol is over and begins again then."""
+
+    at: Time | None
+
+
+Step = Event | Passing | Restart
 
 
 class End(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from accord.calls.entries import Out, Passing
+from accord.calls.entries import Out
 from accord.machine.events import Event
 from accord.machine.slices import NoKey, key_of
 from accord.machine.standing import OpenStanding
@@ -48,8 +48,8 @@ def located(stages: Stages, logged: Logged) -> Logged:
     if isinstance(logged, Out):
         ends = [end_of(logged.arguments, end) for end in logged.ends]
         return logged._replace(touches=footprint(stages, (*logged.events, *ends)))
-    if isinstance(logged.step, Passing):
-        return logged
+    if not isinstance(logged.step, Event):
+        return logged  # time, and a protocol that begins again, are everybody's business
     return logged._replace(touches=footprint(stages, (logged.step,)))
 
 

@@ -17,11 +17,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accord.calls.ends import after_any_end
-from accord.calls.entries import Firm, Passing
+from accord.calls.entries import Firm, Passing, Restart
 from accord.calls.footprint import footprint, related
 from accord.errors import InternalError
+from accord.machine.events import Event
 from accord.machine.extent import Extent
 from accord.monitor.quick import quick_step
+from accord.monitor.restart import restart
 from accord.monitor.step import step, tick
 from accord.monitor.verdicts import OK, Blocked, Ok
 
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
 
     from accord.calls.entries import Logged, Out, Step
     from accord.language.values import Frozen
-    from accord.machine.events import Event
     from accord.monitor import Verdict
     from accord.monitor.step import Situation
 
@@ -48,6 +49,8 @@ def take(situation: Situation, what: Step) -> tuple[Situation, Verdict]:
     """One step in one world."""
     if isinstance(what, Passing):
         return tick(situation, "refuse", None, what.at)
+    if isinstance(what, Restart):
+        return restart(situation, what.at), OK
     quick = quick_step(situation, what)
     if quick is not None:
         return quick, OK
@@ -100,7 +103,7 @@ def _with_call(here: list[Situation], out: Out, ends: bool) -> Iterator[Situatio
 def _after(world: Situation, what: Step) -> Situation:
     after, verdict = take(world, what)
     # What has reached the agent need not be legal where something else is supposed to have ended before.
-    if type(verdict) is not Ok and type(what) is not Passing and what.direction == "!":  # type: ignore[union-attr] # an event
+    if type(verdict) is not Ok and type(what) is Event and what.direction == "!":
         raise InternalError(f"what was let happen is not legal in every world: {what}")
     return after
 
@@ -155,7 +158,7 @@ def _touched(log: Sequence[Logged]) -> set[tuple[object, ...]] | None:
     """What all of this can change; `None` if that may be anything."""
     found: set[tuple[object, ...]] = set()
     for logged in log:
-        if type(logged) is Firm and type(logged.step) is Passing:
+        if type(logged) is Firm and type(logged.step) is not Event:
             continue
         if logged.touches is None:
             return None

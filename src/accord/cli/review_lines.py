@@ -20,9 +20,9 @@ from accord.stepping.wording import json_text
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from accord.calls.entries import Out
     from accord.cli.terminal import Screen, Style
     from accord.integrations.guard.reading import GuardedSession, ReviewStanding
-    from accord.calls.entries import Out
     from accord.integrations.guard.state import Review
     from accord.machine.clocks import Time
 

@@ -30,12 +30,12 @@ from accord.integrations.guard.status import status_of
 from accord.langchain.arbitrating import arbitrate, heed_denials, open_questions, recall, tell_late
 from accord.langchain.arguments import Toolbox
 from accord.langchain.asking import DENY, NOBODY
+from accord.langchain.hearing import Hearing
 from accord.langchain.messages import pending_calls, refusal, replaced, strip
 from accord.langchain.people import ask_about_step, asking, make_step
 from accord.langchain.running import Runner
 from accord.langchain.schema import make_schema
 from accord.langchain.sealing import Where
-from accord.langchain.sessions import is_finished
 from accord.langchain.threads import AsyncThreadSession, Thread, ThreadSession
 from accord.monitor.verdicts import Ok
 from accord.monitor.wording import quote_text
@@ -108,6 +108,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self._manner = manner
         self._runner = Runner(law, keeping, settings)
         self._toolbox = Toolbox(law.weighs)
+        self._hearing = Hearing(law.policy)
 
     @property
     def name(self) -> str:
@@ -128,19 +129,21 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     # -- the hooks -----------------------------------------------------------------------------------------------------
 
     def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """A turn begins. It goes on with the session of the thread, or begins a new one if that is over."""
+        """A turn begins. It goes on with the session of the thread, and hears what the user has said."""
         sitting = self._keeping.sit(state, where(runtime.execution_info), beginning=True)
         messages = self._fold(sitting, state, None)
         self._runner.doubt(sitting)
-        if is_finished(sitting):
-            sitting.renew()
+        if self._hearing.turns:
+            sitting.session.change(lambda session, at: self._hearing.user(session, state["messages"], at))
         return self._update(sitting, messages)
 
     @hook_config(can_jump_to=["end"])
     def before_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Take in what became of calls; ask for a person's step if there is no other way on."""
         sitting = self._keeping.sit(state, where(runtime.execution_info))
-        if sitting.is_still and not self._law.asks_about_steps:
+        hearing, said = self._hearing, state["messages"]
+        strays = hearing.users and hearing.has_strays(sitting.opened.state, said)
+        if sitting.is_still and not self._law.asks_about_steps and not strays:
             return None
         answer = None
         if self._law.asks_about_steps:
@@ -150,8 +153,10 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         messages = self._fold(sitting, state, runtime)
         if self._law.policy.is_timed or (self._law.asks_about_calls and not self._keeping.direct):
             sitting.session.pass_time()
+        if strays:
+            sitting.session.change(lambda session, _: hearing.nobody(session, said))
         if answer is None:
-            return None if sitting.can_wait and not messages else self._update(sitting, messages)
+            return None if sitting.can_wait and not messages and not strays else self._update(sitting, messages)
         if answer.label == DENY and DENY not in self._law.gate(sitting.session.state()):
             return self._denied(sitting, answer, messages)
         verdict = make_step(self._law, sitting.session, answer)
@@ -162,15 +167,19 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     def after_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Decide about all calls of the batch, in order; what is illegal is answered here and never sent off."""
         calls = [call for call in pending_calls(state["messages"]) if self._law.judges(call["name"])]
-        if not calls and not self._law.listens:
+        hears = self._hearing.hears_answer(state["messages"])
+        if not calls and not self._law.listens and not hears:
             return None
         _check_ids(calls)
         sitting = self._keeping.sit(state, where(runtime.execution_info))
         claims = look_at([ToolCall(call["name"], call["args"], call["id"] or "") for call in calls], None, strict=True)
-        if len(claims) == 1 and not self._law.listens and sitting.take_shortcut(claims[0]):
+        if len(claims) == 1 and not self._law.listens and not hears and sitting.take_shortcut(claims[0]):
             return self._update(sitting, [])
-        answered, until = self._ask_about(sitting, claims) if self._law.asks_about_calls else ([], None)
+        said = state["messages"] if hears else ()
+        answered, until = self._ask_about(sitting, claims, said) if self._law.asks_about_calls else ([], None)
         messages = self._fold(sitting, state, runtime)
+        if hears:
+            sitting.session.change(lambda session, at: self._hearing.agent(session, said, at))
         if self._law.listens:
             for direction, label, payload in self._law.spoken(state, sitting.session.state()):
                 self._say(sitting, direction, label, payload)
@@ -191,6 +200,8 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         sitting = self._keeping.sit(state, where(runtime.execution_info))
         messages = self._fold(sitting, state, runtime)
         session = sitting.session
+        if self._hearing.turns:
+            session.change(lambda known, _: self._hearing.nobody(known, state["messages"]))
         settled, log, _ = session.state()
         early = bool(log) or not settled.complete
         report: dict[str, Any] = {
@@ -307,10 +318,14 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     def _around(self, run: Run) -> AbstractContextManager[None]:
         return run.sitting.session.around(run.decision) if self._settings.observers else nullcontext()
 
-    def _ask_about(self, sitting: Sitting, claims: Sequence[Claim]) -> tuple[list[Answered], Time | None]:
+    def _ask_about(
+        self, sitting: Sitting, claims: Sequence[Claim], said: Sequence[AnyMessage]
+    ) -> tuple[list[Answered], Time | None]:
         """Rehearse the decision about a batch, and ask the people whom it needs; until when their answers are good."""
         rehearsed = sitting.rehearse()
         sitting.fold(rehearsed)
+        if said:
+            rehearsed.change(lambda session, at: self._hearing.agent(session, said, at))
 
         def announce() -> None:
             if self._keeping.direct:
@@ -371,6 +386,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def _shown(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         """The request with those tools only that may be called; what is no tool of ours to run is left alone."""
+        self._look_over(request)
         info = request.runtime.execution_info if request.runtime is not None else None
         sitting = self._keeping.sit(request.state, where(info))
         if sitting.returns:
@@ -388,6 +404,9 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             or (not waits and law.may_be_shown(here, tool.name))
         ]
         return request if len(shown) == len(request.tools) else request.override(tools=shown)
+
+    def _look_over(self, request: ModelRequest[Any]) -> None:
+        """The tools of the agent are known; whoever holds something against them does so here."""
 
     def _without_refused(self, request: ModelRequest[Any], sitting: Sitting) -> ModelRequest[Any]:
         """The request without results that the contract refuses: a tool can send the graph here past `before_model`."""

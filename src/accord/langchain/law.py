@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from accord.monitor import Verdict
     from accord.monitor.step import Situation
 
-__all__ = ["Law", "Trace", "finished", "people_steps"]
+__all__ = ["Law", "Trace", "people_steps"]
 
 _REMEMBERED = 4096
 
@@ -186,26 +186,9 @@ def people_steps(policy: Policy, here: Sequence[Situation]) -> tuple[str, ...]:
             return ()
         passes = world.stage.stages.standings.machine.passes
         offered = {gate for gate in policy.gates if passes("?", gate)}
-        offered |= {symbol.label for symbol in world.standing.symbols if symbol.gated}
+        offered |= {symbol.label for symbol in world.standing.symbols if symbol.gated} & set(policy.gates)
         possible = offered if possible is None else possible & offered
     return tuple(sorted(possible or ()))
-
-
-def finished(state: State) -> bool:
-    """Whether a session is over: nothing is out, and nothing more can happen.
-
-    INVARIANT: one that has just begun is not, so that whoever looks for the next session of a thread finds one. Where
-    there is no protocol, one that is open, or one for each of many instances, something can happen at any time.
-    """
-    if state.log:
-        return False
-    settled = state.settled
-    if is_over(settled.place):
-        return True
-    if settled.stage.stages.standings.machine.is_open or not settled.complete or settled.allowed:
-        return False
-    start = settled.stage.stages.start
-    return (settled.standing.number, settled.rules) != (start.standing.number, start.rules)
 
 
 def _only_people(world: Situation) -> bool:

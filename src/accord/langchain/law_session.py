@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accord.integrations.guard import reserving
-from accord.integrations.guard.decisions import Change, Noted, Remark
+from accord.integrations.guard.decisions import Change, Remark
 from accord.integrations.guard.observing import Observers, Watched
 from accord.integrations.guard.session import LiveSession
-from accord.ledger.attempts import Given
-from accord.monitor.step import close
-from accord.monitor.verdicts import CLOSING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -66,15 +63,6 @@ class LawSession(LiveSession):
         """Let the session know what time it is."""
         if self.has_clock:
             self.change(lambda state, at: reserving.pass_time(self.policy, state, at))
-
-    def close(self) -> None:
-        """Nothing more will come."""
-
-        def end(state: State, at: Time | None) -> Change[None]:
-            settled, answer = close(state.settled, None, at)
-            return Change(state._replace(settled=settled), (Noted(Given(CLOSING, at=at), answer),), None)
-
-        self.change(end)
 
     def remark(self, what: str, detail: dict[str, object]) -> None:
         """Write something down."""

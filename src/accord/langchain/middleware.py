@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+from langchain_core.tools import BaseTool
 
 from accord.errors import UsageError
+from accord.integrations.guard.coverage import Survey
 from accord.integrations.guard.options import Options, check_observers, duration, make_policy
 from accord.langchain.hooks import GuardingMiddleware, Manner
 from accord.langchain.law import Law
@@ -18,11 +21,14 @@ from accord.machine.contract import Contract, compile_contract
 from accord.stores.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from langchain.agents.middleware.types import ModelRequest
+
+    from accord.integrations.guard.coverage import Coverage
     from accord.integrations.guard.observing import Observer
-    from accord.integrations.guard.policy import Escalation
+    from accord.integrations.guard.policy import Escalation, WhenOver
     from accord.integrations.guard.session import OnViolation
     from accord.langchain.hooks import EarlyEnd
     from accord.langchain.sessions import Keeping
@@ -39,12 +45,13 @@ class AccordMiddleware(GuardingMiddleware):
     `key` makes of thread and agent. With a `secret` nobody else can write a session that is accepted. A `ledger` gets
     everything that is tried and decided, before it has any effect; a store has one of its own.
 
-    `on_violation`, `labels`, `patience`, `escalate`, `review_lasts`, `clock` and `observers` are as in
-    `Guard`. `gates` says when people are asked: `call`, about the very call that needs them, or `session`, as soon as
-    the session cannot go on without. `reviewer` is who they are, for questions, and for answers that do not say `by`
-    whom they are; without it, each has to. `early_end` says what happens when a turn ends and the session is not
-    complete. With `hide=False` the model sees all tools. With `tool_errors="raise"` an error of a tool ends the run.
-    With `durable=True` no tool runs unless every step of the graph is kept before the next one.
+    `on_violation`, `labels`, `patience`, `escalate`, `review_lasts`, `clock`, `observers`, `when_over`, `events` and
+    `strict` are as in `Guard`; what the user and the agent say is in the messages. `gates` says when people are asked:
+    `call`, about the very call that needs them, or `session`, as soon as the session cannot go on without. `reviewer`
+    is who they are, for questions, and for answers that do not say `by` whom they are; without it, each has to.
+    `early_end` says what happens when a turn ends and the session is not complete. With `hide=False` the model sees all
+    tools. With `tool_errors="raise"` an error of a tool ends the run. With `durable=True` no tool runs unless every
+    step of the graph is kept before the next one.
 
     Example:
         >>> from accord.langchain import AccordMiddleware
@@ -76,6 +83,9 @@ class AccordMiddleware(GuardingMiddleware):
         tool_errors: Literal["tell", "raise"] = "tell",
         durable: bool = False,
         name: str = "accord",
+        when_over: WhenOver = "refuse",
+        events: Iterable[str] = (),
+        strict: bool = False,
     ) -> None:
         if not isinstance(contract, Contract):
             contract = compile_contract(contract)
@@ -83,7 +93,7 @@ class AccordMiddleware(GuardingMiddleware):
         if gates not in {"call", "session"}:
             raise UsageError(f"`gates` is `call` or `session`, got {gates!r}")
         _check_keeping(secret, ledger, store, key, expires_after)
-        options = Options(on_violation, labels or {}, patience, escalate, review_lasts)
+        options = Options(on_violation, labels or {}, patience, escalate, review_lasts, when_over)
         law = Law(make_policy(contract, protocol, options, self._unfit), lagging=gates == "session")
         told_time = law.policy.is_timed or review_lasts is not None or ledger is not None or store is not None
         if clock is None and told_time:
@@ -94,6 +104,8 @@ class AccordMiddleware(GuardingMiddleware):
             keeping = CheckpointKeeping(law, settings)
         else:
             keeping = StoreKeeping(law, settings, store, key, duration("expires_after", expires_after))
+        self._survey = Survey(law.policy, events, strict=strict)
+        self._known_tools: frozenset[str] = frozenset()
         called = "AccordMiddleware" if name == "accord" else f"AccordMiddleware.{name}"
         super().__init__(called, law, keeping, settings, manner)
 
@@ -101,6 +113,24 @@ class AccordMiddleware(GuardingMiddleware):
     def contract(self) -> Contract:
         """The compiled contract."""
         return self._law.policy.contract
+
+    def coverage(self, tools: Iterable[str | BaseTool] | None = None) -> Coverage:
+        """What the contract does not reach, of these tools or of those that models were offered so far."""
+        if tools is None:
+            return self._survey.coverage(self._known_tools)
+        return self._survey.coverage([each if isinstance(each, str) else each.name for each in tools])
+
+    def _look_over(self, request: ModelRequest[Any]) -> None:
+        """Hold the labels of the contract against the tools of the agent; the schemas of its answers are tools too.
+
+        Other middlewares may hide some for a while, so all that were ever seen count.
+        """
+        answers = getattr(request.response_format, "schema_specs", ())
+        names = {*(tool.name for tool in request.tools if isinstance(tool, BaseTool)), *(each.name for each in answers)}
+        if not names <= self._known_tools:
+            known = self._known_tools | names
+            self._survey.check(known)
+            self._known_tools = known
 
     def _unfit(self, name: str, arguments: Mapping[str, object]) -> str | None:
         """Why a tool would not be called with exactly these arguments, as far as its tools are known here."""

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from accord.integrations.batch import Claim
     from accord.integrations.exchange import ToolCall
     from accord.integrations.guard.decisions import Decision
+    from accord.integrations.guard.policy import WhenOver
     from accord.integrations.guard.state import State
     from accord.langchain.fsm import Phase, ProtocolFSM, ToolRef, Transition
     from accord.langchain.homes import Opened
@@ -56,7 +57,9 @@ _FOREVER = 1 << 62
 class ProtocolLaw(Law):
     """A state machine under guard; only calls of the tools in `tool_refs` are its business."""
 
-    def __init__(self, fsm: ProtocolFSM, tool_refs: Sequence[ToolRef], *, observes: bool) -> None:
+    def __init__(
+        self, fsm: ProtocolFSM, tool_refs: Sequence[ToolRef], *, observes: bool, when_over: WhenOver = "refuse"
+    ) -> None:
         self.fsm = fsm
         self.compiled = fsm.compiled
         self.tools = {tool.label: tool for tool in tool_refs}
@@ -81,6 +84,7 @@ class ProtocolLaw(Law):
             review_lasts=None,
             observes=observes,
             is_timed=False,
+            when_over=when_over,
         )
         super().__init__(policy, lagging=True)
         self.looks_at_results = bool(self.answered)

@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from accord.errors import UsageError
-from accord.integrations.guard.options import check_observers
+from accord.integrations.guard.options import check_observers, check_when_over
 from accord.langchain.fsm import ProtocolFSM, ToolRef
 from accord.langchain.homes import ThreadHome
 from accord.langchain.hooks import GuardingMiddleware, Manner
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from accord.integrations.guard.observing import Observer
+    from accord.integrations.guard.policy import WhenOver
     from accord.langchain.homes import Opened
     from accord.langchain.hooks import EarlyEnd
     from accord.langchain.sealing import Returned, Where
@@ -39,11 +40,11 @@ class CheckpointedProtocolMiddleware:
 
     `tool_refs` are the tools that it watches; calls of others pass. `on_violation` is a function that gets the
     `ViolationEvent`; whatever it returns, the call does not run. It may also be `block`, `raise` or `observe`.
-    `secret`, `ledger`, `reviewer`, `early_end` and `observers` are as in `AccordMiddleware`. A person's step may be
-    taken without a name; the ledger then says that nobody was named.
+    `secret`, `ledger`, `reviewer`, `early_end`, `observers` and `when_over` are as in `AccordMiddleware`. A person's
+    step may be taken without a name; the ledger then says that nobody was named.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a middleware can be told, all by name
         self,
         fsm: ProtocolFSM,
         on_violation: OnProtocolViolation = "block",
@@ -54,13 +55,15 @@ class CheckpointedProtocolMiddleware:
         reviewer: str | None = None,
         early_end: EarlyEnd = "note",
         observers: Sequence[Observer] = (),
+        when_over: WhenOver = "refuse",
     ) -> None:
         if not isinstance(fsm, ProtocolFSM):
             raise UsageError(f"a `ProtocolFSM` was expected, got {fsm!r}")
         check_key(secret)
         if ledger is not None and not isinstance(ledger, Ledger):
             raise UsageError("`ledger` is a `Ledger`, such as Ledger(FileSink(path))")
-        law = ProtocolLaw(fsm, _tools(tool_refs), observes=on_violation == "observe")
+        check_when_over(when_over)
+        law = ProtocolLaw(fsm, _tools(tool_refs), observes=on_violation == "observe", when_over=when_over)
         clock = None if ledger is None else time.time
         told = tuple(check_observers(observers))
         settings = Settings(Keys.named("fsm"), secret, ledger, clock, on_decision(on_violation), told)
@@ -77,8 +80,8 @@ class CheckpointedProtocolMiddleware:
 class ProtocolEnforcerMiddleware:
     """A monitor of one's own for an agent: `create_agent(…, middleware=[this.middleware])`.
 
-    All threads of the agent share the one session of the monitor. A turn that begins when it is over begins it again.
-    `reviewer`, `early_end` and `observers` are as in `AccordMiddleware`.
+    All threads of the agent share the one session of the monitor; `monitor.reset()` begins it anew.
+    `reviewer`, `early_end`, `observers` and `when_over` are as in `AccordMiddleware`.
     """
 
     def __init__(
@@ -89,10 +92,13 @@ class ProtocolEnforcerMiddleware:
         reviewer: str | None = None,
         early_end: EarlyEnd = "note",
         observers: Sequence[Observer] = (),
+        when_over: WhenOver = "refuse",
     ) -> None:
         if not isinstance(monitor, ProtocolMonitor):
             raise UsageError(f"a `ProtocolMonitor` was expected, got {monitor!r}")
-        law = ProtocolLaw(monitor.fsm, _tools(tool_refs), observes=monitor.law.policy.observes)
+        check_when_over(when_over)
+        observes = monitor.law.policy.observes
+        law = ProtocolLaw(monitor.fsm, _tools(tool_refs), observes=observes, when_over=when_over)
         told = tuple(check_observers(observers))
         settings = Settings(Keys.named("fsm"), None, None, None, "block", told)
         manner = Manner(reviewer=reviewer, early_end=early_end)
@@ -141,10 +147,6 @@ class MonitorSitting(Sitting):
         """On a copy."""
         law = self._keeping.law
         return LawSession(law, ThreadHome(self.opened, law, self.name, rehearsal=True), self.name, None)
-
-    def renew(self) -> None:
-        """Begin again."""
-        self._keeping.monitor.reset()
 
     def update(self) -> dict[str, Any]:
         """The state and the trace, for the result."""

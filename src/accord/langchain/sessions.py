@@ -13,7 +13,6 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accord.langchain.homes import Opened, ThreadHome, begin_opened, pack, session_name, unpack
-from accord.langchain.law import finished
 from accord.langchain.law_session import LawSession
 from accord.langchain.schema import TAKEN
 from accord.langchain.sealing import Returned, corrupt, open_kept, open_returned, seal_kept, seal_returned
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from accord.machine.clocks import Time
     from accord.monitor import Verdict
 
-__all__ = ["CheckpointKeeping", "Keeping", "Settings", "Sitting", "is_finished"]
+__all__ = ["CheckpointKeeping", "Keeping", "Settings", "Sitting"]
 
 _REMEMBERED = 256
 _MISSING = object()
@@ -69,10 +68,6 @@ class Sitting(ABC):
     def opened(self) -> Opened:
         """The session as it stands now."""
         return Opened(self.number, self.session.state())
-
-    @abstractmethod
-    def renew(self) -> None:
-        """The session is over: write that down, and begin the next one of the thread."""
 
     @abstractmethod
     def update(self) -> dict[str, Any]:
@@ -300,11 +295,6 @@ class CheckpointSitting(Sitting):
         home = ThreadHome(opened, law, self.name, rehearsal=True)
         return LawSession(law, home, self.name, None if at is None else lambda: at)
 
-    def renew(self) -> None:
-        """Close the session and begin the next."""
-        self.session.close()
-        self._begin(begin_opened(self._keeping.law, self.opened.number + 1, self._now()))
-
     def update(self) -> dict[str, Any]:
         """The session as it is now, and that what became of calls was taken in."""
         keys = self._keeping.settings.keys
@@ -331,8 +321,3 @@ class CheckpointSitting(Sitting):
     def _now(self) -> Time | None:
         clock = self._keeping.settings.clock
         return None if clock is None else clock()
-
-
-def is_finished(sitting: Sitting) -> bool:
-    """Whether the session of a thread is over, so that the next turn begins a new one."""
-    return finished(sitting.session.state())

@@ -13,7 +13,8 @@ from accord.errors import UsageError
 from accord.integrations.guard.homes import StoreHome
 from accord.langchain.homes import Opened, ThreadHome
 from accord.langchain.law_session import LawSession
-from accord.langchain.sessions import CheckpointKeeping, Keeping, Sitting, is_finished
+from accord.langchain.sessions import CheckpointKeeping, Keeping, Sitting
+from accord.monitor.step import is_over
 from accord.stores.record import check_name
 
 if TYPE_CHECKING:
@@ -64,6 +65,10 @@ class StoreKeeping(Keeping):
             raise UsageError("a session in a store is known by its thread; invoke the agent with a thread_id")
         return check_name(name if number == 1 else f"{name}#{number}")
 
+    def has(self, where: Where, number: int) -> bool:
+        """Whether the store has a session of that number."""
+        return self._store.row(self.name(where, number)) is not None
+
     def session(self, where: Where, number: int) -> LawSession:
         """A session of a thread, by its number."""
         settings, policy = self.settings, self.law.policy
@@ -83,10 +88,8 @@ class StoreSitting(Sitting):
         self.returns: list[Returned] = []
         self.number = 1 if seen is None else seen.number
         self._sit()
-        if seen is None:  # the checkpoint knows nothing; the store may know sessions of this thread that are over
-            while is_finished(self):  # one that is not in the store has just begun, so it is not
-                self.number += 1
-                self._sit()
+        if seen is None:
+            self._look_further()
 
     def rehearse(self) -> LawSession:
         """On the copy in the checkpoint."""
@@ -96,13 +99,6 @@ class StoreSitting(Sitting):
         law, at = self._keeping.law, opened.state.desk.now
         home = ThreadHome(opened, law, self.name, rehearsal=True)
         return LawSession(law, home, self.name, None if at is None else lambda: at)
-
-    def renew(self) -> None:
-        """Close the session and go on to the next."""
-        if not self._is_closed():
-            self.session.close()
-        self.number += 1
-        self._sit()
 
     def update(self) -> dict[str, Any]:
         """A copy of the session as it is now."""
@@ -116,7 +112,11 @@ class StoreSitting(Sitting):
         self.session = self._keeping.session(self._where, self.number)
         self.name = self._keeping.name(self._where, self.number)
 
-    def _is_closed(self) -> bool:
-        from accord.monitor.step import is_over  # noqa: PLC0415 - rarely needed
+    def _look_further(self) -> None:
+        """The checkpoint knows nothing. Threads of version 0.1 closed a session that was over and began another one.
 
-        return is_over(self.session.state().settled.place)
+        The last of those is the session of the thread.
+        """
+        while is_over(self.session.state().settled.place) and self._keeping.has(self._where, self.number + 1):
+            self.number += 1
+            self._sit()

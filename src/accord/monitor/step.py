@@ -182,7 +182,7 @@ def step(situation: Situation, event: Event, mode: Mode, position: int | None = 
         return Situation(place_at(after, holding), holding), OK
     if taken.plain and partner is None:
         stage.remember(direction, label, after)
-    elif partner is None and not isinstance(holding, Possibilities):
+    elif partner is None and not event.to_rules and not isinstance(holding, Possibilities):
         stage.remember_options(direction, label)
     return Situation(place_at(after, taken.holding), taken.holding), OK
 

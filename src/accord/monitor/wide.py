@@ -102,6 +102,8 @@ def _by_protocol(here: Situation, event: Event) -> tuple[Standing, Holding, Cour
     if event.to_rules:
         return stage.standing, held.registers, held.course
     sliced = stage.stages.sliced
+    if event.to_rules:
+        return stage.standing, held.registers, held.course
     if sliced is None or held.course is None:
         taken = take_within_limits(stage.standing, held.registers, event)
         if isinstance(taken, Refused):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 from msgspec.structs import astuple
 
-from accord.calls.entries import End, Failure, Firm, Out, Passing
+from accord.calls.entries import End, Failure, Firm, Out, Passing, Restart
 from accord.calls.footprint import located
 from accord.errors import UsageError
 from accord.integrations.guard.state import Desk, Done, Review, ReviewState, State
@@ -68,6 +68,7 @@ class _Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     stopped: str | None = None
     numbered: int = 0
     now: _Time = None
+    heard: tuple[str, ...] = ()
 
 
 # Made once, while the module is imported: making them is not safe when several threads do it at the same time.
@@ -86,6 +87,7 @@ def write(state: State) -> msgspec.Raw:
         desk.stopped,
         desk.numbered,
         desk.now,
+        desk.heard,
     )
     return msgspec.Raw(_ENCODER.encode(kept))
 
@@ -106,7 +108,7 @@ def read_beside(data: bytes) -> tuple[tuple[Logged, ...], Desk]:
         raise UsageError(f"what the guard has kept is damaged: {error}") from None
     done = tuple([Done(*pair) for pair in kept.done])
     reviews = tuple([Review(*astuple(review)) for review in kept.reviews])
-    return log, Desk(done, kept.refusals, reviews, kept.stopped, kept.numbered, kept.now)
+    return log, Desk(done, kept.refusals, reviews, kept.stopped, kept.numbered, kept.now, kept.heard)
 
 
 def _plainly(review: Review) -> Any:  # noqa: ANN401 - the same values, with dictionaries that msgspec knows
@@ -134,6 +136,8 @@ def _write_logged(logged: Logged) -> list[Any] | _Out:
 def _write_step(step: Step) -> list[Any]:
     if isinstance(step, Passing):
         return [step.at]
+    if isinstance(step, Restart):
+        return ["restart", step.at]
     return list(_write_event(step))
 
 
@@ -165,6 +169,8 @@ def _read_logged(logged: list[Any] | _Out) -> Logged:
 def _read_step(values: list[Any]) -> Step:
     if len(values) == 1 and isinstance(values[0], int | float):
         return Passing(values[0])
+    if len(values) == 2 and values[0] == "restart":
+        return Restart(msgspec.convert(values[1], _Time))
     if len(values) == 7:
         return Event(*msgspec.convert(values, _ForRules))
     return Event(*msgspec.convert(values, _Event))

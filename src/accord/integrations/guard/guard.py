@@ -19,6 +19,7 @@ from accord.calls.worlds import TOO_MANY
 from accord.errors import UsageError
 from accord.integrations.exchange import ToolCall, ToolResult
 from accord.integrations.guard import reserving, words
+from accord.integrations.guard.coverage import Survey
 from accord.integrations.guard.decisions import Change, Decision, Noted, Remark
 from accord.integrations.guard.homes import MemoryHome, StoreHome
 from accord.integrations.guard.lane import take_lane
@@ -26,8 +27,10 @@ from accord.integrations.guard.looking import GuardedTool, as_calls, look_at
 from accord.integrations.guard.observing import Observer, Observers, Watched
 from accord.integrations.guard.options import Options, check_observers, duration, make_policy
 from accord.integrations.guard.plain import is_text
+from accord.integrations.guard.restarting import begin_turn
 from accord.integrations.guard.running import run, run_function
 from accord.integrations.guard.session import LiveSession
+from accord.integrations.guard.speaking import say
 from accord.integrations.guard.status import status_of
 from accord.ledger.attempts import Given
 from accord.machine.contract import Contract, compile_contract
@@ -41,8 +44,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from accord.integrations.guard.coverage import Coverage
     from accord.integrations.guard.homes import Home
-    from accord.integrations.guard.policy import Escalation
+    from accord.integrations.guard.policy import Escalation, WhenOver
     from accord.integrations.guard.session import OnViolation
     from accord.integrations.guard.state import Review, State
     from accord.integrations.guard.status import GuardStatus
@@ -73,6 +77,12 @@ class Guard:
     `review_lasts` is how long a review can be decided and used, `expires_after` how
     long the session lives after its last step, both in seconds of `clock`. `observers` are told of everything.
 
+    A session lives as long as its key. When its protocol is over, what follows is refused; with `when_over="restart"`
+    the protocol begins again when the user speaks next (`user_says`), and everything else stays as it was.
+
+    The labels of the contract are held against the tools and the `events` that the program reports: one that is nearly
+    the name of either is a `UsageError`, any other that nobody gives a `LabelWarning`, or an error if `strict`.
+
     Example:
         >>> from accord import Guard, ToolCall
         >>> guard = Guard("!search.!book.end", tools={"search": lambda city: [city], "book": lambda: None})
@@ -96,11 +106,14 @@ class Guard:
         expires_after: Time | None = None,
         clock: Callable[[], Time] | None = None,
         observers: Sequence[Observer] = (),
+        when_over: WhenOver = "refuse",
+        events: Iterable[str] = (),
+        strict: bool = False,
     ) -> None:
         if not isinstance(contract, Contract):
             contract = compile_contract(contract)
         _check_place(store, key)
-        options = Options(on_violation, labels or {}, patience, escalate, review_lasts)
+        options = Options(on_violation, labels or {}, patience, escalate, review_lasts, when_over)
         policy = make_policy(contract, protocol, options, self._unfit)
         lives = duration("expires_after", expires_after)
         if clock is None and (policy.is_timed or store is not None or review_lasts is not None):
@@ -119,8 +132,11 @@ class Guard:
         self._tools: dict[str, GuardedTool] = {}
         told = Observers(check_observers(observers), Watched(key, contract.digest, policy.protocol))
         self._session = LiveSession(policy, home, clock, on_violation, told)
+        self._survey = Survey(policy, events, strict=strict)
         for name, tool in (tools or {}).items():
             self.register(name, tool)
+        self._survey.check(self._tools)
+        self._surveyed = True
 
     # -- tools ---------------------------------------------------------------------------------------------------------
 
@@ -129,6 +145,7 @@ class Guard:
         if not isinstance(name, str) or not name or not callable(tool):
             raise UsageError(f"a tool is a function with a name, got {name!r} and `{type(tool).__name__}`")
         self._tools[name] = GuardedTool(tool, name)
+        self._surveyed = False
 
     @overload
     def tool(self, function: F, /) -> F: ...
@@ -181,13 +198,21 @@ class Guard:
         All of them are reserved before any runs. A call that is not legal before an earlier one of the batch has
         returned waits for that.
         """
+        self._check_labels()
         return run(self._session, self._tools, as_calls(calls))
 
     async def arun(self, calls: Iterable[ToolCall]) -> list[ToolResult]:
         """As `run`; calls that do not wait for each other run at the same time."""
         from accord.integrations.guard.running_async import arun  # noqa: PLC0415 - it loads asyncio
 
+        self._check_labels()
         return await arun(self._session, self._tools, as_calls(calls))
+
+    def _check_labels(self) -> None:
+        """Hold the contract's labels against tools that were registered since that was done last."""
+        if not self._surveyed:
+            self._survey.check(self._tools)
+            self._surveyed = True
 
     # -- reserving, for whoever runs tools in another way --------------------------------------------------------------
 
@@ -197,6 +222,7 @@ class Guard:
         Whoever runs an admitted call uses `decision.call`, begins with `start`, and tells `settle` or `fail` how it
         went. Asking again about the same call, by its id, gives the same answer and reserves nothing twice.
         """
+        self._check_labels()
         claims = look_at(as_calls(calls), self._tools or None, strict=self._session.strict)
         return self._session.decide(claims, started=False, can_wait=False, ahead=False)
 
@@ -233,6 +259,32 @@ class Guard:
     def receive(self, label: str, payload: Mapping[str, object] | None = None, by: str | None = None) -> Verdict:
         """Something reaches the agent that is no result; `by` names the person whose step it is."""
         return self._happen("?", label, payload, by)
+
+    def user_says(self, text: str, *, by: str | None = None) -> Verdict:
+        """The user says something, which is an event if the contract's `events` name it. A turn of the user begins.
+
+        The user is a person without roles; `by` names one whom you know. What is not legal now is written down and
+        changes nothing.
+
+        Example:
+            >>> guard = Guard('protocol P = !pay.?Yes.end events { Yes when user says "yes" pay when call pay }')
+            >>> guard.user_says("Hello."), guard.user_says("Oh yes!")
+            (Ok(), Violation(expected=['!pay'], got='?Yes by user'))
+        """
+        _check_text(text)
+
+        def said(state: State, at: Time | None) -> Change[Verdict]:
+            begun = begin_turn(self._session.policy, state, at)
+            change = say(self._session.policy, begun.state, "user", text, by, at)
+            return Change(change.state, (*begun.notes, *change.notes), change.answer)
+
+        return self._session.tell(said)
+
+    def agent_says(self, text: str) -> Verdict:
+        """The agent says something, which is an event if the contract's `events` name it."""
+        _check_text(text)
+        policy = self._session.policy
+        return self._session.tell(lambda state, at: say(policy, state, "agent", text, None, at))
 
     def tick(self) -> Verdict:
         """Time has passed: deadlines that are over expire."""
@@ -349,6 +401,16 @@ class Guard:
             return []
         return sorted(set.intersection(*(set(world.allowed) for world in here)))
 
+    def coverage(self, tools: Iterable[str] | None = None) -> Coverage:
+        """What the contract does not reach, of the tools that are named or of all that are registered.
+
+        Example:
+            >>> guard = Guard("!search.?search.end", tools={"search": lambda: 1, "log": lambda: 2})
+            >>> print(guard.coverage())
+            No clause names `log`: these calls are refused.
+        """
+        return self._survey.coverage(self._tools if tools is None else tools)
+
     def explain(self) -> str:
         """What a model should be told about where it stands."""
         state, at = self._session.state(), self._session.now()
@@ -408,6 +470,11 @@ def _check_place(store: Store | None, key: str | None) -> None:
         raise UsageError("a session is kept in a `Store`, such as SQLiteStore(path)")
     if (store is None) != (key is None):
         raise UsageError("a session in a store has a `key`, and only such a one")
+
+
+def _check_text(text: object) -> None:
+    if not isinstance(text, str):
+        raise UsageError(f"what is said is a text, got `{type(text).__name__}`")
 
 
 def _check_person(by: object, reason: object) -> None:

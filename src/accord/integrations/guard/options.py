@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from accord.errors import UsageError
 from accord.integrations.guard.observing import Observer
 from accord.integrations.guard.policy import Policy, gates_of
+from accord.integrations.guard.speaking import labels_said_by_user
 from accord.integrations.guard.tool_events import tool_events
 from accord.language.labels import normalise
 from accord.monitor.events import make_time
@@ -14,12 +15,12 @@ from accord.monitor.events import make_time
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from accord.integrations.guard.policy import Escalation
+    from accord.integrations.guard.policy import Escalation, WhenOver
     from accord.integrations.guard.session import OnViolation
     from accord.machine.clocks import Time
     from accord.machine.contract import Contract
 
-__all__ = ["Options", "check_observers", "duration", "make_policy"]
+__all__ = ["Options", "check_observers", "check_when_over", "duration", "make_policy"]
 
 _POLICIES = ("block", "raise", "observe")
 
@@ -32,6 +33,7 @@ class Options(NamedTuple):
     patience: int
     escalate: Escalation
     review_lasts: Time | None
+    when_over: WhenOver = "refuse"
 
 
 def make_policy(
@@ -44,17 +46,19 @@ def make_policy(
     _check(options)
     stages = contract.stages(protocol)
     names = _labels(options.labels)
+    said = labels_said_by_user(contract)
     return Policy(
         contract=contract,
         protocol=stages.name,
         tools=tool_events(contract, protocol, lambda name: normalise(names.get(name, name))),
         unfit=unfit,
-        gates=gates_of(contract, protocol),
+        gates=tuple(gate for gate in gates_of(contract, protocol) if gate not in said),
         patience=options.patience,
         escalate=options.escalate,
         review_lasts=duration("review_lasts", options.review_lasts),
         observes=options.on_violation == "observe",
         is_timed=stages.is_timed,
+        when_over=options.when_over,
     )
 
 
@@ -73,6 +77,13 @@ def check_observers(observers: Sequence[Observer]) -> Sequence[Observer]:
     return observers
 
 
+def check_when_over(given: object) -> WhenOver:
+    """What happens when a protocol is over; `UsageError` if that is none of ours."""
+    if given not in ("refuse", "restart"):
+        raise UsageError(f"`when_over` is `refuse` or `restart`, got {given!r}")
+    return given
+
+
 def _labels(labels: Mapping[str, str]) -> dict[str, str]:
     names = dict(labels)
     for name, label in names.items():
@@ -89,3 +100,4 @@ def _check(options: Options) -> None:
         raise UsageError(f"`patience` is a number of refusals, got {options.patience!r}")
     if options.escalate not in {"stop", "review"}:
         raise UsageError(f"`escalate` is `stop` or `review`, got {options.escalate!r}")
+    check_when_over(options.when_over)

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from accord.machine.contract import Contract
     from accord.monitor.step import Situation
 
-__all__ = ["Escalation", "Policy", "gates_of"]
+__all__ = ["Escalation", "Policy", "WhenOver", "gates_of"]
 
 Escalation = Literal["stop", "review"]
+WhenOver = Literal["refuse", "restart"]
 
 
 class Policy(NamedTuple):
@@ -36,6 +37,7 @@ class Policy(NamedTuple):
     review_lasts: Time | None
     observes: bool
     is_timed: bool
+    when_over: WhenOver = "refuse"
 
     def may_be_visible(self, here: Sequence[Situation], name: str) -> bool:
         """Whether a tool may be legal to call in one of these worlds, with some arguments."""

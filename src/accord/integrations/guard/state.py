@@ -80,7 +80,7 @@ class Desk(NamedTuple):
 
     `refusals` counts, for each label, how often it was refused since it was last accepted. `stopped` says why nothing
     runs any more. `numbered` is the number of reviews and of calls without an
-    id so far.
+    id so far. `heard` are the last messages of a conversation that the session knows, by digests of their ids.
     """
 
     done: tuple[Done, ...] = ()
@@ -89,6 +89,7 @@ class Desk(NamedTuple):
     stopped: str | None = None
     numbered: int = 0
     now: Time | None = None
+    heard: tuple[str, ...] = ()
 
 
 EMPTY_DESK = Desk()

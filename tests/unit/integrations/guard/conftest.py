@@ -6,6 +6,9 @@ import pytest
 
 from accord import Guard, MemoryStore, SQLiteStore
 
+EVENTS = ("a", "ask", "b", "remind", "stop")
+"""What the programs of these tests report, where it is no tool."""
+
 
 @pytest.fixture(name="guard_of", params=["no store", "memory store", "sqlite"])
 def _guard_of(request, tmp_path):
@@ -15,7 +18,7 @@ def _guard_of(request, tmp_path):
         kept = {"store": MemoryStore(), "key": "s1"}
     if request.param == "sqlite":
         kept = {"store": SQLiteStore(tmp_path / "sessions.db", fsync="never"), "key": "s1"}
-    yield lambda contract, **options: Guard(contract, **kept, **options)
+    yield lambda contract, **options: Guard(contract, **kept, **{"events": EVENTS, **options})
     if kept:
         assert kept["store"].session("s1") is None or kept["store"].verify("s1").ok
         kept["store"].close()
@@ -25,7 +28,7 @@ def _guard_of(request, tmp_path):
 def _shared_of(request, tmp_path):
     """Makes guards of one session in a store, each with a home of its own."""
     store = MemoryStore() if request.param == "memory store" else SQLiteStore(tmp_path / "s.db", fsync="never")
-    yield lambda contract, **options: Guard(contract, store=store, key="s1", **options)
+    yield lambda contract, **options: Guard(contract, store=store, key="s1", **{"events": EVENTS, **options})
     store.close()
 
 

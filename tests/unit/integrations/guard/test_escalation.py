@@ -108,7 +108,7 @@ def test_calls_without_a_usable_name_are_counted_too(guard_of, bad, escalate):
 
 
 def test_arguments_that_nobody_can_be_shown_are_left_out_of_the_question():
-    guard = Guard("!a.end", tools={"nope": lambda x: x}, patience=2, escalate="review")
+    guard = Guard("!a.end", tools={"nope": lambda x: x}, events=["a"], patience=2, escalate="review")
     refuse(guard, 2, [ToolCall("nope", {"x": object()})])
     assert guard.reviews()[0].payload == {}
 

@@ -214,7 +214,7 @@ def test_a_large_payload_is_kept(guard_of):
 
 def test_labels_cannot_be_changed_afterwards(paid):
     labels = {"look": "look", "pay": "pay"}
-    guard = Guard("!look.end", tools={"pay": lambda: paid.append(1)}, labels=labels)
+    guard = Guard("!look.end", tools={"pay": lambda: paid.append(1)}, labels=labels, events=["look"])
     labels["pay"] = "look"
     assert not guard.run([ToolCall("pay")])[0].ok
     assert paid == []
