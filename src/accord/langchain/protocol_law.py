@@ -82,6 +82,7 @@ class ProtocolLaw(Law):
             review_lasts=None,
             observes=observes,
             is_timed=False,
+            tools={},
         )
         super().__init__(policy, lagging=True)
         if any(t.guard is not None or t.action is not None for t in fsm.transitions):

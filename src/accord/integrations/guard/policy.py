@@ -21,7 +21,8 @@ class Policy(NamedTuple):
     """What does not change while a guard lives.
 
     `results` are the labels whose results are events of the contract, `gates` those of steps that people make. `unfit`
-    says why a tool would not be called with exactly these arguments, `None` if it would.
+    says why a tool would not be called with exactly these arguments, `None` if it would. `tools` are those that were
+    given labels of their own, by these.
     """
 
     contract: Contract
@@ -36,6 +37,7 @@ class Policy(NamedTuple):
     review_lasts: Time | None
     observes: bool
     is_timed: bool
+    tools: Mapping[str, tuple[str, ...]]
 
 
 def listens_for(contract: Contract, protocol: str | None) -> frozenset[str]:

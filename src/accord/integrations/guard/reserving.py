@@ -143,7 +143,7 @@ class _Deciding:
             return self._by_approval(claim, action, way, event)
         hopeless = why_even_then(self.policy, here, event.label, event.payload, self.at)  # type: ignore[arg-type] # as above
         if hopeless is not None:
-            return self.refuse(claim, hopeless, words.even_then(hopeless))
+            return self.refuse(claim, hopeless, words.even_then(words.naming(hopeless, self.policy.tools)))
         if somewhere:
             others = [logged.name for logged in self.state.log if type(logged) is Out]
             return self.refuse(claim, verdict, words.rests_on_others(call.name, others))
@@ -224,7 +224,7 @@ class _Deciding:
 
     def refuse(self, claim: Claim, verdict: Verdict, message: str | None = None) -> Decision:
         """The contract says no; what is only observed runs all the same."""
-        call, label = claim.call, self._label(claim)
+        call, label, verdict = claim.call, self._label(claim), words.naming(verdict, self.policy.tools)
         meta: dict[str, object] = {"call": call.id} if call.id else {}
         if self.policy.observes:
             meta["observed"] = True
