@@ -102,8 +102,8 @@ def stopped_by(review: Review) -> str:
 def asked(review: Review) -> str:
     """A person was asked about a call."""
     return (
-        f"{quote_text(review.name)} has not run: a person must approve it and has been asked (review {review.id}). "
-        "Go on with something else; call it again, unchanged, when it is approved."
+        f"{quote_text(review.name)} needs the approval of a person, who has been asked (review {review.id}). It has "
+        "not run. Go on with something else, and call it again, unchanged, when it is approved."
     )
 
 
@@ -135,7 +135,7 @@ def decided(review: Review) -> str:
 
 def too_many_reviews(name: str) -> str:
     """Nobody can be asked."""
-    return f"{quote_text(name)} has not run: a person must approve it, and too many questions are open already."
+    return f"{quote_text(name)} needs the approval of a person, and too many questions are open already."
 
 
 def already_run(ticket: str) -> str:
