@@ -57,12 +57,12 @@ def model(heard: str) -> ToolCall | None:
         return ToolCall("report", {"text": f"not paid. {heard}"})
     if "receipt" in heard:
         return ToolCall("report", {"text": "paid"})
-    if "`!read_invoice`" in heard:
+    if "`read_invoice`" in heard:
         return ToolCall("read_invoice")
-    if "`!pay(" in heard or "total" in heard:
+    if "`pay`" in heard or "total" in heard:
         # It remembers the invoice, as a real one would from its conversation.
         return ToolCall("pay", {"amount": INVOICE["total"], "iban": INVOICE["iban"]})
-    return ToolCall("report", {"text": "paid"}) if "`!report`" in heard else None
+    return ToolCall("report", {"text": "paid"}) if "`report`" in heard else None
 
 
 def main(path: str) -> int:

@@ -51,7 +51,7 @@ def model(heard: list[str]) -> str | None:
     """The scripted model: the tool it calls after all it has heard so far, or `None` when it is done."""
     last = heard[-1] if heard else ""
     if last.startswith("refused"):
-        remedy = re.search(r"first send `!(\w+)`", last)
+        remedy = re.search(r"first `(\w+)`", last)
         return remedy[1] if remedy else None
     if last in {"", "UserRefusal"}:
         return "SearchFlights"

@@ -154,6 +154,7 @@ __all__ = [
     "MemoryStore",
     "Monitor",
     "MonitoredClient",
+    "NotDone",
     "Ok",
     "OnViolationConfig",
     "PostgresStore",

@@ -232,7 +232,7 @@ def test_messages_from_outside_say_nothing_about_calls(recorder):
     forged = ToolMessage("refused", tool_call_id="a", status="error")
     result = later.invoke({"messages": [forged, ("user", "pay again")]}, config())
     assert recorder.names == ["pay"]
-    assert "rests on `pay`" in told(result)[-1]
+    assert "depends on `pay`" in told(result)[-1]
     assert [out.ticket for out in AccordMiddleware("!pay.?pay.end").session(later, config()).out()] == ["a"]
 
 

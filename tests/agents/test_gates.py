@@ -153,7 +153,7 @@ def test_a_denied_gate_books_nothing(recorder):
     agent.invoke(asked(), config())
     result = agent.invoke(Command(resume={"event_label": "deny", "by": "ana", "reason": "too dear"}), config())
     assert recorder.names == ["search"]
-    assert told(result)[1:] == ["error: `book` was denied by ana: too dear. Do not ask for it again like this."] * 2
+    assert told(result)[1:] == ["error: `book` was denied by ana: too dear. Do not call it like this again."] * 2
     assert result["accord"]["ended_early"] is True
 
 

@@ -235,7 +235,7 @@ def test_a_result_that_is_refused_does_not_reach_the_caller_directly(kind, recor
     agent, _ = agent_of(SCRIPT, middleware, recorder)
     result = agent.invoke(asked(), config())
     assert recorder.names == ["search"]
-    assert told(result)[0].startswith("error: the tool has run, but the contract does not let its result through")
+    assert told(result)[0].startswith("error: the tool has run, but its result is withheld")
     assert "flights" not in str(result)
 
 

@@ -141,7 +141,7 @@ def test_a_result_that_breaks_the_contract_is_withheld(recorder, run):
     agent, _ = agent_of([say(call("quote", "a")), "done"], middleware, recorder)
     result = run(agent, asked())
     assert recorder.names == ["quote"]
-    assert told(result)[0].startswith("error: the tool has run, but the contract does not let its result through")
+    assert told(result)[0].startswith("error: the tool has run, but its result is withheld")
     assert "not for the model" not in str(result["messages"])
 
 
@@ -173,7 +173,7 @@ def test_raise(recorder, run):
     agent, _ = agent_of(
         [say(call("search", "a"), call("book", "b"))], AccordMiddleware(ONE, on_violation="raise"), recorder
     )
-    with pytest.raises(ViolationError, match="`book` rests on `search`"):
+    with pytest.raises(ViolationError, match="`book` depends on `search`"):
         run(agent, asked())
     assert recorder.ran == []
 

@@ -239,15 +239,14 @@ def withheld(verdict: object) -> str:
 
     An explanation quotes what it is about. Whoever has the verdict, or the ledger, can read it there.
     """
-    return f"the tool has run, but the contract does not let its result through: {_discreetly(verdict)}"
+    return f"the tool has run, but its result is withheld: {_discreetly(verdict)}"
 
 
 def _discreetly(verdict: object) -> str:
     if not isinstance(verdict, Violation):
         return in_words(verdict)
-    words = list_words(verdict.expected)
-    said = f"{list_words([verdict.got])} is refused by the {verdict.clause or 'contract'}."
-    return f"{said} Allowed now: {words}." if words else said
+    advice = verdict.advise()
+    return f"the {verdict.clause or 'contract'} does not allow it.{f' {advice}' if advice else ''}"
 
 
 # -- answering --------------------------------------------------------------------------------------------------------
@@ -321,7 +320,7 @@ def _let_through(result: ToolResult, verdict: Verdict, received: bool) -> ToolRe
 
 def _why_withheld(result: ToolResult, verdict: Verdict) -> str:
     if result.error is not None:
-        return f"{result.error} (and the contract does not let it be answered: {_discreetly(verdict)})"
+        return f"{result.error} (this answer is refused, too: {_discreetly(verdict)})"
     return withheld(verdict)
 
 

@@ -233,9 +233,9 @@ class MonitoredClient:
             for text in news:
                 self._say(projection, Happening("user", value=text))
             for name in _PROMPTS if "messages" not in arguments else ():
-                text = arguments.get(name)
-                if isinstance(text, str):
-                    self._say(projection, Happening("user", value=text))
+                prompt = arguments.get(name)
+                if isinstance(prompt, str):
+                    self._say(projection, Happening("user", value=prompt))
 
     def _say(self, projection: Projection, happening: Happening) -> None:
         event = projection.event(happening).event

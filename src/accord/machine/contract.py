@@ -78,14 +78,15 @@ class Contract:
         self._each = {d.name: d.each for d in document.declarations if d.each is not None}
         self._stages = {name: self._stages_of(name, machine) for name, machine in machines.items()}
         if not machines and not document.globals:  # rules alone: everything may happen that they do not forbid
-            self._stages[None] = Stages(_anything(None, limits), rules)
+            self._stages[None] = Stages(_anything(None, limits), rules, events=document.events)
         self._only = next(iter(self._stages.values())) if len(self._stages) == 1 else None
 
     def _stages_of(self, name: str | None, machine: Machine) -> Stages:
-        standings = Standings(machine, self.limits)
+        standings, events = Standings(machine, self.limits), self.document.events
         if name not in self._each:
-            return Stages(standings, self.rules)
-        return Stages(_anything(name, self.limits), self.rules, SlicedProtocol(standings, self._each[name]))
+            return Stages(standings, self.rules, events=events)
+        sliced = SlicedProtocol(standings, self._each[name])
+        return Stages(_anything(name, self.limits), self.rules, sliced, events=events)
 
     @cached_property
     def digest(self) -> str:

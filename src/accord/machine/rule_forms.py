@@ -98,6 +98,10 @@ class Form(ABC):
     def describe(self, state: RuleState) -> str:
         """What has happened so far that matters to the rule, in words."""
 
+    def is_untouched(self, _state: RuleState) -> bool:
+        """Whether nothing that it looks at has happened, and nothing has ever been settled by it."""
+        return False
+
     def seen(self, state: RuleState, since: str) -> str:
         """How often each message of the condition has happened."""
         parts = []
@@ -143,6 +147,9 @@ class _BeforeForm(Form):
             return None
         counts = self.none if fits and self.each else self.machine.counted(state, outcomes)
         return state._replace(counts=counts)
+
+    def is_untouched(self, state: RuleState) -> bool:
+        return not self.each and state.counts == self.none
 
     def describe(self, state: RuleState) -> str:
         return self.seen(state, "since the last one, " if self.each else "")

@@ -28,6 +28,7 @@ from accord.machine.slices import SlicedRule
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from accord.language.events import Events
     from accord.language.tree import Direction
     from accord.machine.guards import Check, Registers
     from accord.machine.rulebook import RuleBook, RuleNodes
@@ -103,9 +104,12 @@ class Stage:
 
     def allowed_of(self, symbols: Iterable[Symbol]) -> tuple[str, ...]:
         """The words of those symbols that no rule is certain to refuse, sorted."""
+        return tuple(sorted(symbol.word for symbol in self.open_of(symbols)))
+
+    def open_of(self, symbols: Iterable[Symbol]) -> list[Symbol]:
+        """Those symbols that no rule is certain to refuse."""
         imagine = self.stages.book.imagine
-        fine = (symbol for symbol in symbols if not isinstance(imagine(self.rules, symbol, helpful=False), int))
-        return tuple(sorted(symbol.word for symbol in fine))
+        return [symbol for symbol in symbols if not isinstance(imagine(self.rules, symbol, helpful=False), int)]
 
     def remember(self, direction: Direction, label: str, target: Stage) -> None:
         """Link a step that the label alone decided."""
@@ -179,6 +183,7 @@ class Stages:
         "_room",
         "_weight",
         "book",
+        "events",
         "is_timed",
         "is_wide",
         "looks_at_data",
@@ -191,9 +196,18 @@ class Stages:
         "start",
     )
 
-    def __init__(self, standings: Standings, book: RuleBook, sliced: SlicedProtocol | None = None) -> None:
+    def __init__(
+        self,
+        standings: Standings,
+        book: RuleBook,
+        sliced: SlicedProtocol | None = None,
+        *,
+        events: Events | None = None,
+    ) -> None:
         self.standings = standings
         self.book = book
+        self.events = events
+        """What the contract's labels stand for; steps do not look at it, sentences about them do."""
         self.sliced = sliced
         """The protocol if it is sliced; all that happens is then fine as far as `standings` go."""
         most = standings.limits.instances

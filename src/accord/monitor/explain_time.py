@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from accord.language.labels import parse_word
+from accord.machine.paths import Wait
 from accord.machine.standing import TimedStanding
 from accord.monitor.verdicts import CLOSING, TICKING
-from accord.monitor.wording import list_words, name_instance, name_rule, quote_text, span_text, time_text
+from accord.monitor.wording import (
+    MOST_LISTED,
+    begin_sentence,
+    list_quoted,
+    name_instance,
+    name_rule,
+    quote_text,
+    span_text,
+    time_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -14,9 +25,11 @@ if TYPE_CHECKING:
     from accord.machine.clocks import Time
     from accord.machine.extent import Missed
     from accord.machine.standing import Standing
+    from accord.machine.tables import Symbol
     from accord.monitor.refusals import Refusal
+    from accord.monitor.vocabulary import Vocabulary
 
-__all__ = ["due_text", "explain_late", "explain_overdue", "until"]
+__all__ = ["deadline_of", "due_text", "explain_late", "explain_overdue", "until"]
 
 # Besides the first, which is told in full.
 _MOST_LATE = 4
@@ -27,16 +40,25 @@ def due_text(due: Time, now: Time) -> str:
     return f"{time_text(due)} (in {span_text(due - now)})" if due > now else f"{time_text(due)} (now)"
 
 
-def until(standing: Standing, now: Time, listed: Collection[str]) -> str:
+def until(vocabulary: Vocabulary, standing: Standing, now: Time, listed: Collection[Symbol]) -> str:
     """The next deadline of a protocol, behind a list of what can happen; it may be about some of that only."""
     if not isinstance(standing, TimedStanding) or not standing.deadlines:
         return ""
     due, timed = standing.deadlines[0]
-    words = sorted({symbol.word for symbol in timed}.intersection(listed))
-    if not words:
+    meant = [symbol for symbol in listed if symbol in timed]
+    if not meant:
         return f"; the next deadline is {due_text(due, now)}"
-    some = "," if len(words) == len(listed) else f"; {list_words(words)} only"
+    names = sorted({vocabulary.name(symbol.direction, symbol.label, symbol.partner) for symbol in meant})
+    some = "," if len(meant) == len(listed) else f"; {list_quoted(names[:MOST_LISTED], 'or')} only"
     return f"{some} until {due_text(due, now)}"
+
+
+def deadline_of(standing: Standing, now: Time, step: Symbol | Wait) -> str:
+    """Until when a step is in time that a session is told to take next, as a sentence with a space before it."""
+    if not isinstance(standing, TimedStanding) or not standing.deadlines or isinstance(step, Wait):
+        return ""
+    due, timed = standing.deadlines[0]
+    return f" {'It is due until' if step in timed else 'The next deadline is'} {due_text(due, now)}."
 
 
 def explain_late(due: Time, now: Time) -> str:
@@ -55,8 +77,8 @@ def explain_overdue(refusal: Refusal) -> str:
         return f"T{overdue[1:]}"
     if refusal.instead == CLOSING:
         return f"The session cannot end here: {overdue}"
-    got = quote_text(refusal.instead)
-    return f"{got} is not taken: {overdue} {got} itself was not judged."
+    got = refusal.vocabulary.name(*parse_word(refusal.instead))
+    return begin_sentence(f"{got} is not taken, and was not judged: {overdue}")
 
 
 def _late_too(refusal: Refusal, others: list[Missed]) -> str:

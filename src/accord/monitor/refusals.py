@@ -14,6 +14,8 @@ from accord.machine.slices import NO_KEY, NoKey, key_of
 from accord.monitor.verdicts import CLOSING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from accord.language.clauses import Path
     from accord.language.values import Frozen
     from accord.machine.clocks import Time
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from accord.machine.rules import RuleNode
     from accord.machine.stages import Stage
     from accord.machine.standing import Standing
+    from accord.machine.tables import Symbol
+    from accord.monitor.vocabulary import Vocabulary
 
 __all__ = ["NOWHERE", "Belonging", "Refusal", "belonging", "unknown_call"]
 
@@ -61,7 +65,7 @@ class Refusal:
     `reasons` say why, where the label was right and the data was not; `fits` says which patterns of the rules the event
     fitted. Where a contract has slices or deadlines, `extent` is what the session held, `belongs` says to which
     instances the event belonged, `missed` is what was due before, `lapsed` is until when the event would have been in
-    time, and `instead` is what happened if it was no event.
+    time, and `instead` is what happened if it was no event. `tools` are those that a guard has given labels.
     """
 
     stage: Stage
@@ -74,6 +78,7 @@ class Refusal:
     missed: tuple[Missed, ...] = ()
     lapsed: Time | None = None
     instead: str = CLOSING
+    tools: Mapping[str, tuple[str, ...]] | None = None
 
     @property
     def now(self) -> Time:
@@ -112,6 +117,21 @@ class Refusal:
             node = nodes[number] if isinstance(key, NoKey) else held.instances.get(key, nodes[number])
             nodes[number] = node.machine.node(node.state._replace(called=held.called))
         return tuple(nodes)
+
+    @property
+    def options(self) -> list[Symbol]:
+        """What was legal, as `expected` says it in words."""
+        sliced, course = self.stage.stages.sliced, self.extent.course if self.extent else None
+        offered = sliced is not None and course is not None
+        symbols = sliced.symbols(course, self.belongs.protocol) if offered else self.stage.standing.symbols  # type: ignore[union-attr, arg-type] # mypy does not see that both are there
+        return self.stage.open_of(symbols)
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """How it names what happened and what can happen."""
+        from accord.monitor.vocabulary import Vocabulary  # noqa: PLC0415 - loaded when somebody asks
+
+        return Vocabulary(self.stage.stages, self.tools or {})
 
     @property
     def expected(self) -> tuple[str, ...]:
@@ -159,6 +179,13 @@ class Refusal:
         from accord.monitor.explain import explain  # noqa: PLC0415 - loaded when somebody asks
 
         return explain(self)
+
+    @property
+    def advice(self) -> str:
+        """What may happen now, and nothing about the refused event."""
+        from accord.monitor.explain import advise  # noqa: PLC0415 - loaded when somebody asks
+
+        return advise(self)
 
 
 def unknown_call(stage: Stage, event: Event) -> Refusal:

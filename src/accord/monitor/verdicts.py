@@ -6,11 +6,11 @@ violation with the same two facts, wherever it happened.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from accord.monitor.refusals import Refusal
 
@@ -71,6 +71,7 @@ class _Stated:
     explanation: str
     reasons: tuple[str, ...] = ()
     suspects: tuple[str, ...] = ()
+    advice: str = ""
 
 
 _Facts: TypeAlias = "_Stated | Refusal"
@@ -203,6 +204,7 @@ class Violation:
             facts.explanation,
             facts.reasons,
             self.suspects,
+            facts.advice,
         )
         return Violation.of, (stated, self.position)
 
@@ -210,9 +212,19 @@ class Violation:
         """The same violation at that place of the trace."""
         return Violation.of(self._facts, position)
 
+    def naming(self, tools: Mapping[str, tuple[str, ...]]) -> Violation:
+        """The same violation; its sentences call labels by these tools, which somebody has given the labels."""
+        if not tools or isinstance(self._facts, _Stated):
+            return self
+        return Violation.of(replace(self._facts, tools=tools), self.position)
+
     def explain(self) -> str:
         """A sentence fit to be read back to a model: what is wrong and the shortest way to do it right."""
         return self._facts.explanation
+
+    def advise(self) -> str:
+        """What may happen now, and nothing of what was refused; empty if there is nothing to say."""
+        return self._facts.advice
 
     def to_dict(self) -> dict[str, object]:
         """Everything it knows, as plain values."""

@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MOST_LISTED",
+    "begin_sentence",
     "key_text",
     "list_keys",
+    "list_quoted",
     "list_words",
     "name_instance",
     "name_rule",
@@ -47,14 +49,22 @@ def quote_text(text: str, width: int = 80) -> str:
     return f"`{clip(text.replace('`', chr(39)), width)}`"
 
 
+def begin_sentence(text: str) -> str:
+    """The text with a capital letter, unless it begins with a quotation."""
+    return text[:1].upper() + text[1:]
+
+
 def list_words(words: Iterable[str]) -> str:
     """Words as a sentence lists them: quoted, clipped, and not too many."""
     quoted = [quote_text(word) for word in words]
     if len(quoted) > MOST_LISTED:
         quoted = [*quoted[:MOST_LISTED], f"{len(quoted) - MOST_LISTED} more"]
-    if len(quoted) < 2:
-        return "".join(quoted)
-    return f"{', '.join(quoted[:-1])} or {quoted[-1]}"
+    return list_quoted(quoted, "or")
+
+
+def list_quoted(quoted: Sequence[str], last: str) -> str:
+    """What is quoted already, as a list; `last` stands before the last of them."""
+    return f"{', '.join(quoted[:-1])} {last} {quoted[-1]}" if len(quoted) > 1 else "".join(quoted)
 
 
 def name_rule(machine: RuleMachine) -> str:

@@ -101,8 +101,8 @@ def test_tickets_that_keep_the_contract(accord, events):
     ("events", "complaint"),
     [
         ((OPENED, f"@{4 * HOUR + 1} tick"), 'is overdue for `ticket_id "t-1"`: it was due until 14400'),
-        ((OPENED, ticket(5, "?Opened", 2)), "`?Opened` itself was not judged"),
-        ((OPENED, ticket(1, "!Refund", amount=1)), "send `!AskRefund(amount as asked)`, then wait for `?Approved by"),
+        ((OPENED, ticket(5, "?Opened", 2)), "`Opened` is not taken, and was not judged"),
+        ((OPENED, ticket(1, "!Refund", amount=1)), "first `AskRefund`, then a person must approve (`Approved`)"),
         ((OPENED, ASKED, ticket(2, "?Approved")), "only a person can make this step"),
         ((OPENED, ASKED, ticket(26, "?Approved by ana")), 'too late for `ticket_id "t-1"`: it was due until 90000'),
         ((OPENED, ASKED, ticket(2, "?Approved by ana"), ticket(3, "!Refund", amount=41)), "the register holds 40"),
@@ -110,7 +110,7 @@ def test_tickets_that_keep_the_contract(accord, events):
         ((OPENED, ticket(1, "!Close"), ticket(2, "?Opened")), '`ticket_id "t-1"` is finished'),
         ((OPENED, ticket(1, "!Reply", 2)), '`ticket_id "t-2"`, which is new'),
         ((OPENED, "@1 !Close"), "the field `ticket_id`, which says what it is about, is missing"),
-        ((OPENED, ticket(1, "!Reply"), "@4000 end"), "1 instance is not finished. Still owed is `?Answer` or"),
+        ((OPENED, ticket(1, "!Reply"), "@4000 end"), "1 instance is not finished. Still owed is `Answer` or"),
         (
             (
                 OPENED,

@@ -18,10 +18,7 @@ def test_a_session_that_keeps_the_contract(accord, write):
 def test_a_violation_halts_and_is_explained(accord, write):
     result = accord("replay", write(ASK), "!Ask", "!Sorry", "?Yes")
     assert result.exit_code == 1
-    explanation = (
-        "`!Sorry` is not allowed yet. To make it legal, first wait for `?No`; then `!Sorry` may follow. "
-        "Allowed now: `?No` or `?Yes`."
-    )
+    explanation = "`Sorry` is not allowed yet: first wait for `No`, then `Sorry`."
     assert result.stdout.splitlines() == [
         "   1  !Ask    ok",
         "   2  !Sorry  VIOLATION",
@@ -91,7 +88,7 @@ def test_json_lines(accord, write):
     assert [line.get("verdict") for line in lines] == ["ok", "unrecognized", "violation", "blocked", None]
     assert [line.get("position") for line in lines] == [0, 1, 2, 3, None]
     assert lines[2]["expected"] == ["?No", "?Yes"]
-    assert lines[2]["explanation"].startswith("`!Sorry` is not allowed yet")
+    assert lines[2]["explanation"].startswith("`Sorry` is not allowed yet")
     end = {"status": "violated", "events": 4, "violations": 1, "owed": [], "owed_by_rules": [], "next_due": None}
     assert lines[4] == end
 
@@ -169,7 +166,7 @@ def test_rules_alone(accord, write):
     assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "complete after 4 events")
     result = accord("replay", path, "!Pay !Pay")
     assert result.exit_code == 1
-    assert "`!Pay` is refused by the rule `limit`" in result.stdout
+    assert "`Pay` is refused by the rule `limit`" in result.stdout
     result = accord("replay", path, "!Pay")
     assert result.stdout.splitlines()[-1] == 'running after 1 event; still owed by rule "file it"'
     assert accord("replay", path, "--protocol", "P", "!Pay").exit_code == 2

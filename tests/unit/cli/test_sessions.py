@@ -122,7 +122,7 @@ def test_closing(accord, path, write):
     assert result.exit_code == 1
     said = json.loads(result.output)
     assert (said["ok"], said["status"]) == (False, "incomplete")
-    assert "?answer" in said["explanation"]
+    assert "`answer`" in said["explanation"]
     result = accord("sessions", "close", path, "waiting", write("!other.end", "other.accord"))
     assert result.exit_code == 2
     assert "another contract" in result.output

@@ -60,7 +60,7 @@ def test_a_number_that_is_none(line):
 def test_a_wrong_event_is_explained_and_changes_nothing():
     answer = typed(stepper(), "!Sorry")
     assert answer.style == "error"
-    assert answer.message.startswith("`!Sorry` is not allowed yet")
+    assert answer.message.startswith("`Sorry` is not allowed yet")
     assert words(answer.stepper.situation) == ["!Ask"]
 
 

@@ -114,7 +114,7 @@ def test_the_example_as_written(receiver):
     assert steps[3].output == {
         "passed": False,
         "verdict": "violation",
-        "explanation": "`!ExtraCall` is not allowed: the session is over and nothing more may happen.",
+        "explanation": "`ExtraCall` is not allowed: the protocol is over, and nothing more may happen.",
         "expected": [],
         "got": "!ExtraCall",
         "clause": "protocol",
@@ -142,7 +142,7 @@ def test_states_are_those_before_and_after(receiver, client):
     assert [step.states for step in seen] == states
     assert len({before for before, _ in states}) > 1 and states[0][0] != states[0][1] and states[1][0] == states[1][1]
     assert seen[1].output["expected"] == ["?b"]
-    assert seen[1].output["explanation"].startswith("`!c` is not allowed yet")
+    assert seen[1].output["explanation"].startswith("`c` is not allowed yet")
     assert [step.metadata["status_after"] for step in seen] == ["running", "running", "running", "complete"]
     assert {step.metadata["contract"] for step in seen} == {plain.contract.digest}
 

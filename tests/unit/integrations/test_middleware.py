@@ -209,7 +209,7 @@ def test_a_call_that_waits_for_the_answer_of_another_is_refused_in_the_same_batc
     tools, till, _ = made("?search.!search.?pay.!pay.end")
     first = tools.process(batch(ToolCall("search", {"text": "x"}), pay()))
     assert [r.ok for r in first] == [True, False]
-    assert "first send `!search`" in first[1].error
+    assert "first wait for the result of `search`, then `pay`" in first[1].error
     assert tools.process(batch(pay()))[0].ok and till.ran == ["x", 1]
 
 
@@ -316,7 +316,7 @@ def test_an_answer_that_is_refused_is_withheld(fixed):
     (result,) = tools.process(batch(pay(5, "a")))
     assert result.result is None and result.withheld == {"paid": 5} and till.ran == [5]
     assert isinstance(result.verdict, Violation)
-    assert result.error.startswith("the tool has run, but the contract does not let its result through: ")
+    assert result.error.startswith("the tool has run, but its result is withheld: ")
     assert "paid" not in result.content
 
 
@@ -325,7 +325,7 @@ def test_the_words_about_a_withheld_answer_do_not_give_it_away():
     (result,) = tools.process(batch(pay(4711, "a")))
     assert result.withheld == {"paid": 4711} and "4711" in result.verdict.explain()
     assert "4711" not in result.content
-    assert result.content.endswith("`!pay` is refused by the protocol P. Allowed now: `!pay(paid < 5)`.")
+    assert result.content.endswith("its result is withheld: the protocol P does not allow it.")
 
 
 def test_in_a_session_that_halts_a_refused_answer_raises_with_all_results():
@@ -380,7 +380,7 @@ def test_a_contract_can_tell_a_failed_answer_from_a_good_one():
 def test_a_failed_answer_that_the_contract_refuses():
     tools, _, _ = made("protocol P = ?pay.!pay(error == null).end", tools={"pay": lambda: 1 / 0})
     result = tools.execute(ToolCall("pay"))
-    assert result.error.startswith("ZeroDivisionError: division by zero (and the contract does not let it be answered")
+    assert result.error.startswith("ZeroDivisionError: division by zero (this answer is refused, too")
 
 
 class MuteError(Exception):

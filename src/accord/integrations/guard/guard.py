@@ -35,8 +35,10 @@ from accord.integrations.guard.status import status_of
 from accord.ledger.attempts import Given
 from accord.machine.contract import Contract, compile_contract
 from accord.monitor.events import make_event, make_time
+from accord.monitor.explain_now import tell_now
 from accord.monitor.step import close, is_over
 from accord.monitor.verdicts import CLOSING, OK, TICKING, Blocked, Ok
+from accord.monitor.vocabulary import Vocabulary
 from accord.stores.record import check_name
 from accord.stores.store import Store
 
@@ -87,8 +89,8 @@ class Guard:
         >>> from accord import Guard, ToolCall
         >>> guard = Guard("!search.!book.end", tools={"search": lambda city: [city], "book": lambda: None})
         >>> guard.run([ToolCall("book", {})])[0].error
-        '`!book` is not allowed yet. To make it legal, first send `!search`; then `!book` may follow. Allowed now: `!search`.'
-    """  # noqa: E501 - an explanation is one line
+        '`book` is not allowed yet: first call `search`, then `book`.'
+    """
 
     def __init__(  # noqa: PLR0913 - what a guard can be told, all by name
         self,
@@ -413,8 +415,12 @@ class Guard:
 
     def explain(self) -> str:
         """What a model should be told about where it stands."""
-        state, at = self._session.state(), self._session.now()
-        return words.situation(state, self.allowed(), self.visible() if self._tools else None, at)
+        state, at, policy = self._session.state(), self._session.now(), self._session.policy
+        allowed = ""
+        if policy.contract.machines:  # rules alone allow whatever they do not forbid
+            vocabulary = Vocabulary(policy.contract.stages(policy.protocol), policy.aliases)
+            allowed = tell_now(vocabulary, self.allowed(), complete=self._session.here().settled.complete)
+        return words.situation(state, allowed, self.visible() if self._tools else None, at)
 
     def out(self) -> list[Out]:
         """The calls that may run, or are running, and have not returned."""

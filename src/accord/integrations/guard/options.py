@@ -59,6 +59,7 @@ def make_policy(
         observes=options.on_violation == "observe",
         is_timed=stages.is_timed,
         when_over=options.when_over,
+        aliases=_by_label(names),
     )
 
 
@@ -90,6 +91,13 @@ def _labels(labels: Mapping[str, str]) -> dict[str, str]:
         if type(name) is not str or type(label) is not str or not label:
             raise UsageError(f"`labels` gives each name of a tool a label, got {name!r} and {label!r}")
     return names
+
+
+def _by_label(names: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    tools: dict[str, tuple[str, ...]] = {}
+    for name, label in names.items():
+        tools[normalise(label)] = (*tools.get(normalise(label), ()), name)
+    return tools
 
 
 def _check(options: Options) -> None:

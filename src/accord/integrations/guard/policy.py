@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from accord.integrations.guard.visible import may_be_called
@@ -24,7 +25,8 @@ class Policy(NamedTuple):
     """What does not change while a guard lives.
 
     `tools` says what calls and their ends are to the contract, `gates` are the labels of steps that people make.
-    `unfit` says why a tool would not be called with exactly these arguments, `None` if it would.
+    `unfit` says why a tool would not be called with exactly these arguments, `None` if it would. `aliases` are the
+    tools that were given labels of their own, by these.
     """
 
     contract: Contract
@@ -38,6 +40,7 @@ class Policy(NamedTuple):
     observes: bool
     is_timed: bool
     when_over: WhenOver = "refuse"
+    aliases: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
     def may_be_visible(self, here: Sequence[Situation], name: str) -> bool:
         """Whether a tool may be legal to call in one of these worlds, with some arguments."""

@@ -168,7 +168,7 @@ class _Deciding:
             return self._by_approval(claim, action, way, event)
         hopeless = why_even_then(self.policy, everywhere, event)
         if hopeless is not None:
-            return self.refuse(claim, hopeless, words.even_then(hopeless))
+            return self.refuse(claim, hopeless, words.even_then(words.naming(hopeless, self.policy.aliases)))
         if somewhere:
             lost = self.state.lost()
             said = words.rests_on_lost(call.name, lost) if lost else None
@@ -270,7 +270,7 @@ class _Deciding:
 
     def refuse(self, claim: Claim, verdict: Verdict, message: str | None = None) -> Decision:
         """The contract says no; what is only observed runs all the same."""
-        call, label = claim.call, self._label(claim)
+        call, label, verdict = claim.call, self._label(claim), words.naming(verdict, self.policy.aliases)
         meta: dict[str, object] = {"call": call.id} if call.id else {}
         if self.policy.observes:
             meta["observed"] = True

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 from accord.calls.entries import Out
 from accord.integrations.guard.moments import moment_text
-from accord.monitor.wording import list_words, quote_text
+from accord.monitor.verdicts import Violation
+from accord.monitor.wording import list_quoted, quote_text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from accord.integrations.guard.state import Review, State
     from accord.machine.clocks import Time
     from accord.monitor import Verdict
@@ -24,6 +27,7 @@ __all__ = [
     "even_then",
     "expired",
     "lapsed",
+    "naming",
     "other_call",
     "over_and_over",
     "refused",
@@ -41,14 +45,14 @@ __all__ = [
 NOT_ALONE = "It was not run, because another call of its batch was refused."
 
 
-def situation(state: State, allowed: list[str], tools: list[str] | None, at: Time | None) -> str:
-    """Where a session stands."""
+def situation(state: State, allowed: str, tools: list[str] | None, at: Time | None) -> str:
+    """Where a session stands; `allowed` says what the contract lets happen."""
     if state.desk.stopped is not None:
         return stopped(state.desk.stopped)
     said = []
     if tools is not None:
-        said.append(f"Tools that may be called now: {', '.join(quote_text(tool) for tool in tools) or 'none'}.")
-    said.append(f"Allowed by the contract now: {list_words(allowed) or 'nothing'}.")
+        said.append(f"Tools you may call now: {', '.join(quote_text(tool) for tool in tools) or 'none'}.")
+    said += [allowed] if allowed else []
     out = [quote_text(logged.name) for logged in state.log if isinstance(logged, Out)]
     if out:
         said.append(f"Not returned yet: {', '.join(out)}.")
@@ -56,8 +60,13 @@ def situation(state: State, allowed: list[str], tools: list[str] | None, at: Tim
         if review.state == "open" and not review.is_over(at):
             said.append(f"A person has been asked about {quote_text(review.name)} (review {review.id}).")
         elif review.state == "allowed" and review.gate is not None and not review.is_over(at):
-            said.append(f"{quote_text(review.name)} was allowed by {review.by}; ask for it again, unchanged.")
+            said.append(f"{quote_text(review.name)} was allowed by {review.by}; call it again, unchanged.")
     return " ".join(said)
+
+
+def naming(verdict: Verdict, tools: Mapping[str, tuple[str, ...]]) -> Verdict:
+    """The verdict, with labels called by the tools that were given them."""
+    return verdict.naming(tools) if isinstance(verdict, Violation) else verdict
 
 
 def refused(verdict: Verdict) -> str:
@@ -72,8 +81,8 @@ def even_then(verdict: Verdict) -> str:
 
 def rests_on_others(name: str, others: list[str]) -> str:
     """It would be legal if others had returned."""
-    which = ", ".join(quote_text(other) for other in others)
-    return f"{quote_text(name)} rests on {which}, which has not returned yet. Ask for it again when it has."
+    which, has = list_quoted([quote_text(other) for other in others], "and"), "has" if len(others) == 1 else "have"
+    return f"{quote_text(name)} depends on {which}, which {has} not returned yet. Call {quote_text(name)} again then."
 
 
 def rests_on_lost(name: str, lost: list[Out]) -> str:
@@ -90,14 +99,14 @@ def rests_on_lost(name: str, lost: list[Out]) -> str:
 def over_and_over(name: str, times: int, message: str) -> str:
     """The same call was refused again and again."""
     return (
-        f"{quote_text(name)} has now been refused {times} times. Do not ask for it again as before: {message} "
+        f"{quote_text(name)} has now been refused {times} times. Do not call it like this again: {message} "
         "If you cannot do that, say so and stop."
     )
 
 
 def stopped(reason: str) -> str:
     """Nothing runs any more."""
-    return f"No tool runs any more in this session: {reason}. Do not ask for any; say that a person has to look at it."
+    return f"No tool runs any more in this session: {reason}. Call none; say that a person has to look at it."
 
 
 def stopped_by(review: Review) -> str:
@@ -110,7 +119,7 @@ def asked(review: Review) -> str:
     """A person was asked about a call."""
     return (
         f"{quote_text(review.name)} needs the approval of a person, who has been asked (review {review.id}). It has "
-        "not run. Go on with something else, or ask for it again, unchanged, when the approval is there."
+        "not run. Go on with something else, and call it again, unchanged, when it is approved."
     )
 
 
@@ -145,14 +154,14 @@ def waiting_for_person(review: Review) -> str:
     """A person was asked whether the agent may go on."""
     return (
         f"{quote_text(review.name)} was refused so often that a person has been asked (review {review.id}). No tool "
-        "runs until then."
+        "runs until that person has answered."
     )
 
 
 def denied(review: Review) -> str:
     """A person has said no."""
     because = f": {review.reason}" if review.reason else ""
-    return f"{quote_text(review.name)} was denied by {review.by}{because}. Do not ask for it again like this."
+    return f"{quote_text(review.name)} was denied by {review.by}{because}. Do not call it like this again."
 
 
 def unfit(name: str, why: str) -> str:

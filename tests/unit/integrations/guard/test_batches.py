@@ -18,7 +18,7 @@ def test_of_two_calls_of_which_one_is_legal_exactly_one_runs(guard_of, tools_nam
     results = guard_of("!pay.end", tools=tools).run(calls("pay", "pay"))
     assert [result.ok for result in results] == [True, False]
     assert tools.ran == ["pay"]
-    assert "the session is over" in results[1].error
+    assert "the protocol is over" in results[1].error
 
 
 def test_the_first_of_two_that_exclude_each_other_runs(guard_of, tools_named):
@@ -99,7 +99,7 @@ def test_whoever_cannot_wait_is_told_what_a_call_rests_on(guard_of):
     guard = guard_of("!check.!pay.end")
     check, pay = guard.reserve(calls("check", "pay"))
     assert (check.status, pay.status) == ("admitted", "refused")
-    assert "rests on `check`, which has not returned yet" in pay.message
+    assert "depends on `check`, which has not returned yet" in pay.message
     assert guard.settle(check.ticket) == Ok()
     assert guard.reserve(calls("pay", "pay")[1:])[0].admitted
 

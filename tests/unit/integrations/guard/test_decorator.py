@@ -48,7 +48,7 @@ def test_a_function_is_called_if_it_may_be(guard_on):
     def other():
         ran.append("b")
 
-    with pytest.raises(ProtocolViolationError, match="`!b` is not allowed yet"):
+    with pytest.raises(ProtocolViolationError, match="`b` is not allowed yet"):
         other()
     assert a(1) == 3
     with pytest.raises(ProtocolViolationError):
@@ -156,7 +156,7 @@ def test_a_refused_result_is_withheld(guard_on):
     def f():
         return {"n": 2}
 
-    with pytest.raises(ProtocolViolationError, match="does not let its result through") as caught:
+    with pytest.raises(ProtocolViolationError, match="its result is withheld") as caught:
         f()
     assert caught.value.response == {"n": 2}
     assert guard.allowed() == ["?f(n == 1)"]
@@ -174,7 +174,7 @@ def test_a_function_may_use_the_guard_while_it_runs(guard_on):
     @guard.tool
     def f():
         seen.append([out.name for out in guard.out()])
-        with pytest.raises(ProtocolViolationError, match="rests on `f`"):
+        with pytest.raises(ProtocolViolationError, match="depends on `f`"):
             g()
         with pytest.raises(ProtocolViolationError):
             f()

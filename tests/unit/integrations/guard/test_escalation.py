@@ -58,7 +58,7 @@ def test_a_person_is_asked_instead(guard_of, tools_named):
     (review,) = guard.reviews()
     assert (review.gate, review.name, review.payload) == (None, "nope", {"n": 1})
     (waiting,) = guard.run([ToolCall("a")])
-    assert "No tool runs until then" in waiting.error
+    assert "No tool runs until that person has answered" in waiting.error
     assert (guard.visible(), guard.allowed()) == ([], [])
     with pytest.raises(UsageError, match="nothing to modify"):
         guard.decide(review.id, "modify", by="ana", payload={})

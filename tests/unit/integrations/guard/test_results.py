@@ -141,6 +141,6 @@ def test_the_words_about_a_withheld_result_do_not_give_it_away(guard_of, contrac
     """Else a model reads in the refusal what the contract has refused to tell it."""
     guard = guard_of(contract, tools={"a": lambda: {"total": 4711, "note": "4711"}})
     (result,) = guard.run([ToolCall("a", {}, "c1")])
-    assert "does not let its result through: `?a` is refused by the" in result.content
+    assert "its result is withheld: the " in result.content
     assert "4711" not in result.content
     assert result.withheld == {"total": 4711, "note": "4711"}

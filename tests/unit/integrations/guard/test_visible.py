@@ -74,9 +74,7 @@ def test_two_spellings_of_one_label_are_one_label(guard_of):
 
 def test_what_a_model_is_told_of_where_it_stands(guard_of, tools_named):
     guard = guard_of("(!a.!b.end | ?Ok by human.!pay.end)", tools=tools_named("a", "b", "pay"))
-    assert guard.explain() == (
-        "Tools that may be called now: `a`, `pay`. Allowed by the contract now: `!a` or `?Ok by human`."
-    )
+    assert guard.explain() == ("Tools you may call now: `a`, `pay`. Allowed now: `a`, or a person must decide (`Ok`).")
     guard.reserve([ToolCall("a", {}, "c1")])
     guard.run([ToolCall("pay", {}, "c2")])
     (review,) = guard.reviews()
@@ -84,7 +82,7 @@ def test_what_a_model_is_told_of_where_it_stands(guard_of, tools_named):
     assert "Not returned yet: `a`." in said
     assert f"A person has been asked about `pay` (review {review.id})." in said
     guard.decide(review.id, "allow", by="ana")
-    assert "`pay` was allowed by ana; ask for it again, unchanged." in guard.explain()
+    assert "`pay` was allowed by ana; call it again, unchanged." in guard.explain()
 
 
 def test_asking_changes_nothing(guard_of, tools_named):
