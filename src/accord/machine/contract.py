@@ -117,9 +117,6 @@ class Contract:
             return "gates"
         return ""
 
-    def failure_of(self, tool, label):  # SHIM
-        return "undone"
-
     def __eq__(self, other: object) -> bool:
         return self.digest == other.digest if isinstance(other, Contract) else NotImplemented
 
