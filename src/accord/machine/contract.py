@@ -25,6 +25,7 @@ from accord.limits import DEFAULT_LIMITS, Limits
 from accord.machine import clocks
 from accord.machine.compiler import compile_declaration
 from accord.machine.configurations import TooManyConfigurationsError
+from accord.machine.failures import FailureMeaning, meaning_of, unknown_labels
 from accord.machine.identity import machine_digest
 from accord.machine.labeller import Labeller
 from accord.machine.rulebook import RuleBook
@@ -35,6 +36,7 @@ from accord.machine.tables import END_STATE, Machine
 
 if TYPE_CHECKING:
     from accord.canonical import Json
+    from accord.language.tools import Failure
     from accord.language.tree import Declaration
 
 __all__ = [
@@ -76,6 +78,7 @@ class Contract:
         self.limits = limits
         self.kept: dict[tuple[str, str], object] = {}
         """What higher layers made of this contract, kept so that they make it once."""
+        self._failures: dict[tuple[str, str | None], FailureMeaning] = {}
         self._each = {d.name: d.each for d in document.declarations if d.each is not None}
         self._stages = {name: self._stages_of(name, machine) for name, machine in machines.items()}
         if not machines and not document.globals:  # rules alone: everything may happen that they do not forbid
@@ -98,8 +101,14 @@ class Contract:
         rules: list[Json] = [[rule.rule.name, rule.text] for rule in self.rules.machines]
         if self.document.globals or self.document.types:
             return digest([protocols, rules, document_to_json(self.document)])
-        if self.document.events is not None:
-            return digest([protocols, rules, [print_event_line(line) for line in self.document.events.lines]])
+        lines = None if self.document.events is None else self.document.events.lines
+        events: list[Json] | None = None if lines is None else [print_event_line(line) for line in lines]
+        tools = self.document.tools
+        if tools is not None:
+            said: dict[str, Json] = dict(tools.named)
+            return digest([protocols, rules, events, [said, tools.otherwise]])
+        if events is not None:
+            return digest([protocols, rules, events])
         return digest([protocols, rules] if rules else protocols)
 
     @cached_property
@@ -112,6 +121,27 @@ class Contract:
             if symbol.direction == "?" and not symbol.gated
         }
         return Labeller(self.document.events, frozenset(heard) if self.machines else None)
+
+    def failure_of(self, tool: str, label: str | None) -> Failure:
+        """What it means if a call of that tool fails, whose event has that label: as the contract says, or by default.
+
+        By default a call is `unknown` that a limit counts or that needs an approval, and any other is `undone`.
+        """
+        return self.failure_meaning(tool, label).fails
+
+    def failure_meaning(self, tool: str, label: str | None) -> FailureMeaning:
+        """As `failure_of`, with the reason where the contract does not say it."""
+        key = (tool, label)
+        known = self._failures.get(key)
+        if known is None:
+            known = meaning_of(self.document.tools, self._unknown, normalise(tool), label)
+            if len(self._failures) < self.limits.remembered_standings:  # tools can be called anything
+                self._failures[key] = known
+        return known
+
+    @cached_property
+    def _unknown(self) -> dict[str, str]:
+        return unknown_labels(self.machines.values(), self.document.rules)
 
     @cached_property
     def needs_more_than_labels(self) -> str:
