@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from accord.machine.contract import compile_contract
+from accord.choreography.compiling import compile_contract
 from accord.sources import READERS, Broken, Run, detect
 from tests.census import Census
 from tests.recorded import SAMPLES, read

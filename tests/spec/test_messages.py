@@ -8,9 +8,9 @@ import pytest
 from tests.spec.cases import SPEC_FILES, MalformedSpecError, MessagesCase, read_file, read_text
 
 from accord import Monitor, Ok, Unrecognized, Violation
+from accord.choreography.compiling import compile_contract
 from accord.language import parse, print_document
 from accord.language.labels import print_word
-from accord.machine.contract import compile_contract
 from accord.semantics import Session
 from accord.semantics.events import label_of
 from accord.sources.calls import OpenCalls

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Literal
 
+from accord.choreography.compiling import compile_contract
 from accord.errors import UsageError
 from accord.integrations.guard.options import Options, check_observers, duration, make_policy
 from accord.langchain.hooks import GuardingMiddleware, Manner
@@ -14,7 +15,7 @@ from accord.langchain.sessions import CheckpointKeeping, Settings
 from accord.langchain.stored import StoreKeeping
 from accord.ledger.entries import check_key
 from accord.ledger.ledger import Ledger
-from accord.machine.contract import Contract, compile_contract
+from accord.machine.contract import Contract
 from accord.stores.store import Store
 
 if TYPE_CHECKING:

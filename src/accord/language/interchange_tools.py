@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from accord.errors import UsageError
 from accord.language.json_objects import ObjectReader, check_text
@@ -11,7 +11,6 @@ from accord.language.tools import FAILURES, ToolLine, Tools
 
 if TYPE_CHECKING:
     from accord.canonical import Json
-    from accord.language.tools import Failure
 
 __all__ = ["tools_from_json", "tools_to_json"]
 
@@ -42,4 +41,4 @@ def _line(value: object, at: str) -> ToolLine:
     if fails not in FAILURES:
         raise UsageError(f"a failed call is `undone`, `done` or `unknown`, got {fails!r} - at `{at}.fails`")
     reader.done()
-    return ToolLine(tuple(names) or None, cast("Failure", fails))
+    return ToolLine(tuple(names) or None, fails)

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from accord.canonical import encode
+from accord.choreography.compiling import compile_contract, load_contract
 from accord.errors import UsageError
 from accord.language.labels import normalise
-from accord.machine.contract import compile_contract, load_contract
 from accord.machine.events import NO_PAYLOAD, Event
 from accord.machine.extent import Extent
 from accord.monitor.quick import quick_step

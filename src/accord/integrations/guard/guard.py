@@ -14,6 +14,7 @@ from functools import partial, wraps
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
+from accord.choreography.compiling import compile_contract
 from accord.errors import UsageError
 from accord.integrations.exchange import ToolCall, ToolResult
 from accord.integrations.guard import reserving, reviewing, words
@@ -30,7 +31,7 @@ from accord.integrations.guard.state import Out
 from accord.integrations.guard.visible import may_be_called
 from accord.integrations.guard.worlds import worlds
 from accord.ledger.attempts import Given
-from accord.machine.contract import Contract, compile_contract
+from accord.machine.contract import Contract
 from accord.monitor.events import make_event, make_time
 from accord.monitor.step import close, is_over, status
 from accord.monitor.verdicts import CLOSING, TICKING, Blocked

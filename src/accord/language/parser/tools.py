@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from accord.diagnostics import Span, did_you_mean
 from accord.language.tools import FAILURES, ToolLine, Tools
@@ -88,7 +88,7 @@ def _meaning(cursor: Cursor) -> Failure:
     token = cursor.token
     if token.kind == "word" and token.value in FAILURES:
         cursor.at += 1
-        return cast("Failure", token.value)
+        return token.value
     meant = did_you_mean(token.value, FAILURES) if token.kind == "word" else None
     help_ = f"did you mean `{meant}`?" if meant else f"a failed call is {_MEANINGS}"
     raise _fail(cursor, f"expected {_MEANINGS} behind `fails`", token, help_)

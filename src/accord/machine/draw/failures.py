@@ -41,7 +41,7 @@ def calls_of(contract: Contract) -> list[tuple[str, str | None]]:
             (name, line.label)
             for line in lines
             if line.origin is not None and line.origin.kind == "call"
-            for name in line.origin.names  # type: ignore[union-attr] # it is a `Named`
+            for name in line.origin.names
         }
     else:
         symbols = [symbol for machine in contract.machines.values() for symbol in machine.symbols]
