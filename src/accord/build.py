@@ -48,6 +48,7 @@ from accord.language.rules import (
     Rule,
     Within,
 )
+from accord.language.tools import FAILURES, ToolLine, Tools
 from accord.language.tree import (
     RECEIVE,
     SEND,
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
     from accord.language.clauses import Clause, Operator, Path, Scalar
     from accord.language.events import NamedKind, Origin, Speaker
     from accord.language.rules import RuleBody
+    from accord.language.tools import Failure
     from accord.language.tree import Direction, Item
 
 __all__ = [
@@ -95,6 +97,7 @@ __all__ = [
     "enum",
     "events",
     "exchange",
+    "fails",
     "field",
     "forbid_adjacent",
     "forbid_ever_after",
@@ -116,6 +119,7 @@ __all__ = [
     "send",
     "side_by_side",
     "some_of",
+    "tools",
     "when",
     "within",
 ]
@@ -140,6 +144,20 @@ def protocol(
     """
     named = None if name is None else _name(name)
     return Declaration(named, sequence(steps), each=_slice(each), is_open=open)
+
+
+def tools(*lines: ToolLine) -> Tools:
+    """`tools { … }`: what it means if calls fail."""
+    if not lines:
+        raise UsageError("tools have at least one line")
+    return Tools(tuple(lines))
+
+
+def fails(means: Failure, *names: str) -> ToolLine:
+    """`NAME fails undone`, for any of the names; without names `otherwise fails …`."""
+    if means not in FAILURES:
+        raise UsageError(f"a failed call is `undone`, `done` or `unknown`, got {means!r}")
+    return ToolLine(tuple(map(_label, names)) or None, means)
 
 
 # -- steps -------------------------------------------------------------------------------------------------------------

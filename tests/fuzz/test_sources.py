@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from accord.machine.contract import compile_contract
+from accord.choreography.compiling import compile_contract
 from accord.projection.projection import projection_of
 from accord.sources import READERS, Broken, Run, detect
 from tests.census import Census

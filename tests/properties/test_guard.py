@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from accord.integrations.guard.worlds import take
 
 from accord.integrations.guard import codec, reserving, reviewing, session, worlds
 from accord.integrations.guard.decisions import Change
 from accord.integrations.guard.reserving import _Deciding
 from accord.integrations.guard.state import Firm, Out, Passing, Review, State
-from accord.integrations.guard.worlds import take
 from tests.properties.guarding import Health, campaign
 
 SESSIONS = {

@@ -15,9 +15,10 @@ import msgspec
 from tests.studio.asking import Asker
 
 from accord import Blocked, Monitor, Ok, Unrecognized, UsageError, Violation
+from accord.choreography.compiling import compile_contract
 from accord.language import parse, print_document
 from accord.machine.codec import decode_machine, encode_machine
-from accord.machine.contract import Contract, compile_contract
+from accord.machine.contract import Contract
 from accord.machine.events import Event as MonitorEvent
 from accord.machine.extent import Extent
 from accord.machine.rulebook import RuleBook

@@ -8,14 +8,14 @@ import pytest
 from tests.spec.cases import SPEC_FILES, MalformedSpecError, MessagesCase, read_file, read_text
 
 from accord import Ok, Unrecognized, Violation
+from accord.choreography.compiling import compile_contract
 from accord.language import parse, print_document
 from accord.language.labels import print_word
-from accord.machine.contract import compile_contract
 from accord.monitor.step import begin, close, step
+from accord.projection.open_calls import OpenCalls
 from accord.projection.projection import projection_of
 from accord.semantics import Session
 from accord.semantics.events import label_of
-from accord.projection.open_calls import OpenCalls
 from accord.sources.model import Message
 
 CASES = [case for path in SPEC_FILES for case in read_file(path) if isinstance(case, MessagesCase)]

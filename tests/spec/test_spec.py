@@ -20,10 +20,10 @@ from tests.spec.cases import (
 from tests.spec.engines import ENGINES, Answer, Engine, ReferenceEngine, StudioEngine, subject_of
 
 from accord import ContractError, Limits, Monitor
+from accord.choreography.compiling import compile_contract
 from accord.diagnostics import Source
 from accord.language import examine, print_protocol
 from accord.machine.codec import machine_digest
-from accord.machine.contract import compile_contract
 
 if TYPE_CHECKING:
     from accord.machine.standing import Standings

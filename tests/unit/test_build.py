@@ -65,6 +65,9 @@ SAME = {
         "r", b.within("7d", "A", Combination("and", (Happened(b.message("B")), Happened(b.message("C"))))), each="id"
     ),
     'rule "r" { at most 3 A }': b.rule("r", b.limit(3, "A")),
+    "tools { [pay, refund] fails unknown otherwise fails done }": b.tools(
+        b.fails("unknown", "pay", "refund"), b.fails("done")
+    ),
     'rule "r" { forbid A then B then C }': b.rule("r", b.forbid_adjacent("A", "B", "C")),
     'rule "r" { forbid A ... B }': b.rule("r", b.forbid_ever_after("A", "B")),
 }

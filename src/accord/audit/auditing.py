@@ -20,9 +20,9 @@ from accord.audit.plan import make_plan
 from accord.audit.results import Chunk, read_result, read_tally, verdicts_of
 from accord.audit.tally import Tally, add_to, of_file
 from accord.audit.worker import Job
+from accord.choreography.compiling import load_contract
 from accord.errors import UsageError
 from accord.limits import DEFAULT_LIMITS, Limits
-from accord.machine.contract import Contract, load_contract
 from accord.sources.model import Broken
 from accord.sources.registry import reader_named
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from accord.audit.local import Done
     from accord.audit.model import Verdict
     from accord.audit.plan import FileTask, Plan
+    from accord.machine.contract import Contract
 
 __all__ = ["ENGINES", "Audit", "Engine", "audit"]
 

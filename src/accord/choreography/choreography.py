@@ -17,11 +17,12 @@ from accord.choreography.running import find_stuck
 from accord.choreography.views import machine_of, parts_of, view_of
 from accord.choreography.witnesses import witness_of
 from accord.choreography.writing import local_protocol, stops_of
-from accord.diagnostics import did_you_mean
+from accord.diagnostics import Source, did_you_mean
 from accord.errors import ContractError, UsageError
+from accord.language import print_document
 from accord.language.global_firsts import Shapes
 from accord.language.tree import Declaration, Document
-from accord.machine.contract import Contract, compile_contract
+from accord.machine.contract import Contract, compile_source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -172,4 +173,5 @@ def project(contract: Contract, role: str, protocol: str | None = None) -> Contr
     labels = choreography.machines[role].labels
     book = contract.rules.machines
     rules = [machine.rule for machine in book if {label for _, label in machine.watched} <= labels]
-    return compile_contract(Document((Declaration(role, body), *rules)), limits=contract.limits)
+    text = print_document(Document((Declaration(role, body), *rules)))
+    return compile_source(Source(text, "<built>"), contract.limits)

@@ -95,10 +95,10 @@ def command(  # noqa: PLR0913 - each is an option
     from accord.audit.auditing import audit
     from accord.audit.cache import default_folder
     from accord.audit.report import make_report
+    from accord.choreography.compiling import load_contract
     from accord.cli.audit_lines import print_report
     from accord.cli.audit_progress import Progress
     from accord.cli.terminal import open_screen
-    from accord.machine.contract import load_contract
 
     if no_cache and cache is not None:
         raise UsageError("`--no-cache` keeps nothing, so there is no folder to keep it in")

@@ -41,9 +41,9 @@ def command(
 
     Exit status: 0 a run was shown · 1 no run can be read, or the contract has errors · 2 wrong usage.
     """
+    from accord.choreography.compiling import load_contract
     from accord.cli.event_lines import ending_lines, heading, message_line, seen_objects
     from accord.cli.terminal import open_screen
-    from accord.machine.contract import load_contract
     from accord.projection.projection import projection_of
     from accord.sources.registry import reader_named
 

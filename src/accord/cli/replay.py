@@ -60,9 +60,9 @@ def command(
 
     Exit status: 0 every event was accepted · 1 an event was refused, or the contract has errors · 2 wrong usage.
     """
+    from accord.choreography.compiling import compile_contract
     from accord.cli.terminal import open_screen
     from accord.cli.verdict_lines import event_width, verdict_line
-    from accord.machine.contract import compile_contract
     from accord.monitor.step import begin
     from accord.monitor.verdicts import Blocked, Violation
     from accord.stepping.happenings import Tick, happen

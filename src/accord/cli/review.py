@@ -166,10 +166,10 @@ def decide(  # noqa: PLR0913 - what can be said on the command line
     Exit status: 0 decided · 1 it was not: decided already, expired, the contract refuses the payload, nobody answered ·
     2 wrong usage. Unless it is 0, nothing was decided.
     """
+    from accord.choreography.compiling import load_contract
     from accord.cli.answers import read_answer
     from accord.cli.terminal import complain, is_live, open_screen
     from accord.integrations.guard import Guard
-    from accord.machine.contract import load_contract
 
     given = read_answer(answer, by, reason, payload, may_ask=is_live() and not as_json)
     compiled = load_contract(contract)

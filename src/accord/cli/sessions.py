@@ -65,8 +65,8 @@ def list_sessions(
     """
     from typing import get_args
 
+    from accord.choreography.compiling import load_contract
     from accord.cli.terminal import open_screen
-    from accord.machine.contract import load_contract
     from accord.monitor.step import Status
 
     known = (*get_args(Status), "stopped", "expired")
@@ -147,11 +147,11 @@ def close(
 
     Exit status: 0 closed, and nothing was owed · 1 something was owed, or it could not be closed · 2 wrong usage.
     """
+    from accord.choreography.compiling import load_contract
     from accord.cli.terminal import open_screen
     from accord.diagnostics.visible import visible
     from accord.integrations.guard import Guard
     from accord.integrations.guard.reading import guarded_session
-    from accord.machine.contract import load_contract
     from accord.monitor.verdicts import Ok
     from accord.stores import StoredSession
 

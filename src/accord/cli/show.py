@@ -31,6 +31,9 @@ def command(file: Path, format_: Format, protocol: str | None) -> None:
     `(1 | 4) then 6` starts parts side by side, and `end` or `pause` says that the session may stop there. The JSON form
     is a list of machines and rules, or one machine if --protocol is given.
 
+    Behind them the text form says what it means if a call fails that the contract names: `undone` if it counts as not
+    made, `done` if it counts as made, `unknown` if it may be either. A contract says it: `tools { pay fails unknown }`.
+
     A protocol between roles is drawn as a whole, in mermaid as a sequence diagram, and then each role's own machine.
 
     Exit status: 0 drawn · 1 the contract has errors · 2 wrong usage.
@@ -38,5 +41,10 @@ def command(file: Path, format_: Format, protocol: str | None) -> None:
     from accord.choreography.compiling import compile_contract
     from accord.choreography.draw import draw_contract
     from accord.cli.terminal import open_screen
+    from accord.machine.draw.failures import draw_failures
 
-    open_screen().print(draw_contract(compile_contract(file), format_, protocol))
+    contract = compile_contract(file)
+    drawings = [draw_contract(contract, format_, protocol)]
+    if format_ == "text" and protocol is None:
+        drawings.append(draw_failures(contract))
+    open_screen().print("\n\n".join(filter(None, drawings)))

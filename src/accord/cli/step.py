@@ -48,9 +48,9 @@ def command(contract: Path, protocol: str | None, mode: Mode, at: Time | None) -
 
     Exit status: 0 left · 1 the contract has errors · 2 wrong usage.
     """
+    from accord.choreography.compiling import compile_contract
     from accord.cli.stepper import Stepper, respond
     from accord.cli.terminal import is_live, open_screen, read_live
-    from accord.machine.contract import compile_contract
     from accord.monitor.step import begin
 
     compiled = compile_contract(contract)

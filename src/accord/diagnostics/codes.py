@@ -313,6 +313,14 @@ _TABLE = (
         "protocol Order open = each order_id: !create.?paid.!ship.end",
     ),
     Code(
+        "E049",
+        "what a failed call means is said twice",
+        "A contract says once what it means if a call of a tool fails: in one `tools` block, in one line, and "
+        "`otherwise` for all tools that it does not name.",
+        'tools { pay fails unknown [pay, refund] fails done }\nrule "r" { at most 1 pay }',
+        'tools { pay fails unknown refund fails done }\nrule "r" { at most 1 pay }',
+    ),
+    Code(
         "E050",
         "rule is declared twice",
         "The rules of a contract have different names: a verdict names the rule that refused.",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from langchain_core.tools import BaseTool
 
+from accord.choreography.compiling import compile_contract
 from accord.errors import UsageError
 from accord.integrations.guard.coverage import Survey
 from accord.integrations.guard.options import Options, check_observers, duration, make_policy
@@ -17,7 +18,7 @@ from accord.langchain.sessions import CheckpointKeeping, Settings
 from accord.langchain.stored import StoreKeeping
 from accord.ledger.entries import check_key
 from accord.ledger.ledger import Ledger
-from accord.machine.contract import Contract, compile_contract
+from accord.machine.contract import Contract
 from accord.stores.store import Store
 
 if TYPE_CHECKING:

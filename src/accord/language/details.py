@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from accord.language.clauses import Clause, Path, Scalar
     from accord.language.events import EventLine
     from accord.language.rules import Condition, Pattern, Rule, RuleBody
+    from accord.language.tools import ToolLine
     from accord.language.tree import Action
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "print_rule_body",
     "print_scalar",
     "print_slice",
+    "print_tools_named",
 ]
 
 # Words that mean something in a condition, so a label of that name stands in quotes there.
@@ -37,6 +39,10 @@ _CONDITION_WORDS = frozenset({"not", "all", "any", "at", "and", "or"})
 
 # Words that mean something in a block of events or begin a declaration, likewise.
 _EVENT_WORDS = frozenset({"ignore", "where", "rule", "protocol", "events"})
+
+
+# Likewise in a block of tools.
+_TOOL_WORDS = frozenset({"otherwise", "rule", "protocol", "events", "tools"})
 
 
 def print_scalar(scalar: Scalar) -> str:
@@ -132,6 +138,14 @@ def print_rule_body(body: RuleBody) -> tuple[str, ...]:
     for adjacent, pattern in zip(body.adjacent, body.patterns[1:], strict=True):
         pieces.append(f"{'then' if adjacent else '...'} {print_pattern(pattern)}")
     return tuple(pieces)
+
+
+def print_tools_named(line: ToolLine) -> str:
+    """What stands first in a line of tools."""
+    if line.names is None:
+        return "otherwise"
+    names = [quote(name) if name in _TOOL_WORDS else print_label(name) for name in line.names]
+    return names[0] if len(names) == 1 else f"[{', '.join(names)}]"
 
 
 def _event_name(name: str) -> str:

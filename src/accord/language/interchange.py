@@ -4,7 +4,7 @@ Every node is an object whose `kind` says what it is. Places in the text and com
 comes back exactly. Reading trusts nothing: what does not fit is a `UsageError` that says where, as a path from `$`.
 
 Version 2 added deadlines and slices, version 3 the events block and what is between roles, version 4 protocols that are
-open. A contract is written in
+open and the tools block. A contract is written in
 the oldest version that can hold it, so that whoever reads only that one still can.
 """
 
@@ -18,6 +18,7 @@ from accord.language.events import Events
 from accord.language.global_tree import Enumeration, GlobalProtocol, Record
 from accord.language.interchange_events import events_from_json, events_to_json
 from accord.language.interchange_globals import GLOBAL_KINDS, global_from_json, global_to_json
+from accord.language.interchange_tools import tools_from_json, tools_to_json
 from accord.language.json_objects import DEEPEST, ObjectReader, check_text
 from accord.language.rules import (
     After,
@@ -34,6 +35,7 @@ from accord.language.rules import (
     Rule,
     Within,
 )
+from accord.language.tools import Tools
 from accord.language.tree import (
     Action,
     Choice,
@@ -64,7 +66,7 @@ OLDEST, TIMED, LABELLED, VERSION = 1, 2, 3, 4
 _LACKING = (
     (TIMED, "neither deadlines nor slices"),
     (LABELLED, "no events, records, enums or protocols between roles"),
-    (VERSION, "no protocols that are open"),
+    (VERSION, "no tools and no protocols that are open"),
 )
 """What a version before that one does not have."""
 
@@ -80,7 +82,7 @@ def document_to_json(document: Document) -> dict[str, Json]:
 
 def _version_of(document: Document) -> int:
     """The oldest version that can hold a document."""
-    if any(declaration.is_open for declaration in document.declarations):
+    if document.tools is not None or any(declaration.is_open for declaration in document.declarations):
         return VERSION
     if document.events is not None or document.globals or document.types:
         return LABELLED
@@ -100,6 +102,8 @@ def _version_of(document: Document) -> int:
 def _item_to_json(item: Item) -> Json:
     if isinstance(item, Events):
         return {"kind": "events", "lines": events_to_json(item, clause_to_json)}
+    if isinstance(item, Tools):
+        return {"kind": "tools", "lines": tools_to_json(item)}
     if isinstance(item, GlobalProtocol | Record | Enumeration):
         return global_to_json(item)
     is_rule = isinstance(item, Rule)
@@ -245,6 +249,10 @@ def _item(value: object, at: str) -> Item:
         events = events_from_json(reader, clause_from_json)
         reader.done()
         return events
+    if kind == "tools":
+        tools = tools_from_json(reader)
+        reader.done()
+        return tools
     if kind in GLOBAL_KINDS:
         between_roles = global_from_json(reader, kind)
         reader.done()
@@ -257,7 +265,9 @@ def _item(value: object, at: str) -> Item:
         protocol = _protocol_from_json(body, inside)
         item = _declaration(reader, protocol)
     else:
-        raise UsageError(f"expected a protocol, a rule, events, a record or an enum, got {kind!r} - at `{at}.kind`")
+        raise UsageError(
+            f"expected a protocol, a rule, events, tools, a record or an enum, got {kind!r} - at `{at}.kind`"
+        )
     reader.done()
     return item
 

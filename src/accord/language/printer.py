@@ -17,6 +17,7 @@ from accord.language.details import (
     print_event_pieces,
     print_rule,
     print_slice,
+    print_tools_named,
 )
 from accord.language.durations import print_duration
 from accord.language.events import Events
@@ -25,6 +26,7 @@ from accord.language.global_tree import Enumeration, GlobalProtocol, Record
 from accord.language.labels import print_label, quote
 from accord.language.layout import Break, Close, IfBroken, Note, Open, Piece, arrange
 from accord.language.rules import Rule
+from accord.language.tools import Tools
 from accord.language.tree import (
     Action,
     Choice,
@@ -82,6 +84,8 @@ def print_document(document: Document, *, width: int = WIDTH) -> str:
             out += pieces.rule(item)
         elif isinstance(item, Events):
             out += pieces.events(item)
+        elif isinstance(item, Tools):
+            out += pieces.tools(item)
         elif isinstance(item, GlobalProtocol):
             out += global_pieces(item, pieces.comments_before)
         elif isinstance(item, Record | Enumeration):
@@ -140,6 +144,17 @@ class _Pieces:
                 out += [IfBroken(","), Break(dedent=INDENT)]
             out += [tail, Close(), Close()]
         out += [*self.trailing(events.span.end), Open(INDENT), *self.comments_before(events.span.end)]
+        return [*out, Close(), Break(), "}"]
+
+    def tools(self, tools: Tools) -> list[Piece]:
+        """A line for each line, with what a failure means in one column."""
+        widest = min(max(len(print_tools_named(line)) for line in tools.lines), _WIDEST_LABEL)
+        out: list[Piece] = ["tools {"]
+        for line in tools.lines:
+            out += [*self.trailing(line.span.start), Break(dedent=-INDENT), Open(INDENT)]
+            out += self.comments_before(line.span.start)
+            out += [f"{print_tools_named(line).ljust(widest)} fails {line.fails}", Close()]
+        out += [*self.trailing(tools.span.end), Open(INDENT), *self.comments_before(tools.span.end)]
         return [*out, Close(), Break(), "}"]
 
     def of(self, protocol: Protocol) -> list[Piece]:

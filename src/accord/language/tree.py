@@ -25,6 +25,7 @@ from accord.language.durations import LONGEST
 from accord.language.events import Events
 from accord.language.global_tree import Enumeration, GlobalProtocol, Record
 from accord.language.rules import Rule
+from accord.language.tools import Tools
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -301,7 +302,7 @@ class Declaration:
             raise UsageError("an open protocol has a name: `protocol Name open = …`")
 
 
-Item: TypeAlias = Declaration | Rule | Events | GlobalProtocol | Record | Enumeration
+Item: TypeAlias = Declaration | Rule | Events | Tools | GlobalProtocol | Record | Enumeration
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,6 +337,11 @@ class Document:
     def events(self) -> Events | None:
         """What the labels mean in raw traffic, where the text says so."""
         return next((item for item in self.items if isinstance(item, Events)), None)
+
+    @property
+    def tools(self) -> Tools | None:
+        """What it means if calls fail, where the text says so."""
+        return next((item for item in self.items if isinstance(item, Tools)), None)
 
     def __str__(self) -> str:
         from accord.language.printer import print_document  # noqa: PLC0415 - the printer needs the tree

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from accord.machine.contract import Contract, compile_contract, compile_document
+from accord.machine.contract import Contract, compile_document
 from accord.machine.tables import Machine
 
-__all__ = ["Contract", "Machine", "compile_contract", "compile_document"]
+__all__ = ["Contract", "Machine", "compile_document"]

@@ -5,26 +5,22 @@ Compile once, share everywhere: a contract is immutable to its users and safe be
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Mapping
 from functools import cached_property
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from accord.canonical import digest
 from accord.diagnostics import Diagnostic, Source, Span, did_you_mean
 from accord.errors import ContractError, UsageError
-from accord.language import examine, print_document
+from accord.language import examine
 from accord.language.details import print_event_line
-from accord.language.interchange import document_from_json, document_to_json
+from accord.language.interchange import document_to_json
 from accord.language.labels import normalise
-from accord.language.tree import Document
 from accord.limits import DEFAULT_LIMITS, Limits
 from accord.machine import clocks
 from accord.machine.compiler import compile_declaration
 from accord.machine.configurations import TooManyConfigurationsError
+from accord.machine.failures import FailureMeaning, meaning_of, unknown_labels
 from accord.machine.identity import machine_digest
 from accord.machine.rulebook import RuleBook
 from accord.machine.slices import SlicedProtocol
@@ -33,22 +29,21 @@ from accord.machine.standing import Standings
 from accord.machine.tables import END_STATE, Machine
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
     from accord.canonical import Json
-    from accord.language.tree import Declaration
+    from accord.language.tools import Failure
+    from accord.language.tree import Declaration, Document
 
 __all__ = [
     "Contract",
     "NamedProtocol",
-    "compile_contract",
     "compile_document",
+    "compile_source",
     "decode_source",
-    "load_contract",
     "read_source",
 ]
-
-
-# What nobody writes as a contract and everybody writes as the name of a file.
-_FILE_NAME = re.compile(r"[^\s!?]+\.(accord|json)")
 
 
 class NamedProtocol(NamedTuple):
@@ -75,6 +70,7 @@ class Contract:
         self.limits = limits
         self.kept: dict[tuple[str, str], object] = {}
         """What higher layers made of this contract, kept so that they make it once."""
+        self._failures: dict[tuple[str, str | None], FailureMeaning] = {}
         self._each = {d.name: d.each for d in document.declarations if d.each is not None}
         self._stages = {name: self._stages_of(name, machine) for name, machine in machines.items()}
         if not machines and not document.globals:  # rules alone: everything may happen that they do not forbid
@@ -98,9 +94,36 @@ class Contract:
         rules: list[Json] = [[rule.rule.name, rule.text] for rule in self.rules.machines]
         if self.document.globals or self.document.types:
             return digest([protocols, rules, document_to_json(self.document)])
-        if self.document.events is not None:
-            return digest([protocols, rules, [print_event_line(line) for line in self.document.events.lines]])
+        lines = None if self.document.events is None else self.document.events.lines
+        events: list[Json] | None = None if lines is None else [print_event_line(line) for line in lines]
+        tools = self.document.tools
+        if tools is not None:
+            said: dict[str, Json] = dict(tools.named)
+            return digest([protocols, rules, events, [said, tools.otherwise]])
+        if events is not None:
+            return digest([protocols, rules, events])
         return digest([protocols, rules] if rules else protocols)
+
+    def failure_of(self, tool: str, label: str | None) -> Failure:
+        """What it means if a call of that tool fails, whose event has that label: as the contract says, or by default.
+
+        By default a call is `unknown` that a limit counts or that needs an approval, and any other is `undone`.
+        """
+        return self.failure_meaning(tool, label).fails
+
+    def failure_meaning(self, tool: str, label: str | None) -> FailureMeaning:
+        """As `failure_of`, with the reason where the contract does not say it."""
+        key = (tool, label)
+        known = self._failures.get(key)
+        if known is None:
+            known = meaning_of(self.document.tools, self._unknown, normalise(tool), label)
+            if len(self._failures) < self.limits.remembered_standings:  # tools can be called anything
+                self._failures[key] = known
+        return known
+
+    @cached_property
+    def _unknown(self) -> dict[str, str]:
+        return unknown_labels(self.machines.values(), self.document.rules)
 
     @cached_property
     def needs_more_than_labels(self) -> str:
@@ -222,61 +245,15 @@ def _check_beginning(declaration: Declaration, machine: Machine, source: Source,
     raise ContractError((Diagnostic("E028", f"{message} from the beginning", source, span, help=help_),))
 
 
-def compile_contract(
-    contract: str | Path | Document | Mapping[str, object], *, limits: Limits = DEFAULT_LIMITS
-) -> Contract:
-    """Compile a contract: a `str` is its text, a `Path` the file that holds it.
+def compile_source(source: Source, limits: Limits = DEFAULT_LIMITS) -> Contract:
+    """A text of local protocols and rules, checked and compiled; what is between roles is not looked into.
 
-    A `Document` (made by the builder) and the JSON object of `Contract.to_json` are taken too; they go through their
-    text, so that they are checked as any other contract and findings have a place.
-
-    Raises `ContractError` with every finding if it has errors, and `UsageError` if the file cannot be read.
-
-    Example:
-        >>> compile_contract("!Ask.?Answer.end")
-        <Contract (bare) from <contract>>
+    For whoever writes such a text itself, as projections do: contracts of users go through `accord.compile`.
     """
-    if not isinstance(limits, Limits):
-        raise UsageError(f"limits are given as `Limits`, got `{type(limits).__name__}`")
-    if isinstance(contract, Path):
-        source = read_source(contract, limits)
-    elif isinstance(contract, str):
-        if _FILE_NAME.fullmatch(contract):
-            raise UsageError(f"a `str` is the text of a contract; for the file write `Path({contract!r})`")
-        source = Source(contract)
-    elif isinstance(contract, Document):
-        source = Source(print_document(contract), "<built>")
-    elif isinstance(contract, Mapping):
-        source = Source(print_document(document_from_json(dict(contract))), "<json>")
-    else:
-        kind = type(contract).__name__
-        raise UsageError(f"a contract is given as text (`str`) or as a file (`Path`), got `{kind}`")
     document, findings = examine(source, limits)
     if any(finding.severity == "error" for finding in findings):
         raise ContractError(findings)
     return compile_document(document, limits)
-
-
-def load_contract(path: Path | str, *, limits: Limits = DEFAULT_LIMITS) -> Contract:
-    """The contract in a file: `.accord` text, or the JSON of `Contract.to_json` if the name ends in `.json`.
-
-    A `str` is a path here, whereas `accord.compile` takes it for the text of a contract.
-    """
-    if not isinstance(path, Path | str):
-        raise UsageError(f"a file is given by its path, a `str` or a `Path`, got `{type(path).__name__}`")
-    if isinstance(path, str):
-        if not path or any(sign in path for sign in "\n{}"):
-            raise UsageError("`load` takes the path of a file; for the text of a contract use `accord.compile`")
-        path = Path(path)
-    if path.suffix != ".json":
-        return compile_contract(path, limits=limits)
-    try:
-        value = json.loads(read_source(path, limits).text)
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is no JSON: {error}") from None
-    if not isinstance(value, dict):
-        raise UsageError(f"{path} holds no contract: expected an object")
-    return compile_contract(value, limits=limits)
 
 
 def read_source(path: Path, limits: Limits = DEFAULT_LIMITS) -> Source:

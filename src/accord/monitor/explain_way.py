@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from accord.machine.paths import Wait
 from accord.machine.slices import NoKey
-from accord.machine.standing import OpenStanding
 from accord.monitor.vocabulary import Phrase, join_steps
 from accord.monitor.wording import MOST_LISTED, list_quoted, path_text, quote_text, span_text, time_text
 

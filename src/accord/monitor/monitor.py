@@ -25,8 +25,9 @@ from collections.abc import Mapping
 from sys import intern
 from typing import TYPE_CHECKING, Self
 
+from accord.choreography.compiling import compile_contract
 from accord.errors import UsageError
-from accord.machine.contract import Contract, compile_contract
+from accord.machine.contract import Contract
 from accord.machine.extent import Extent
 from accord.monitor.atomicity import atomic
 from accord.monitor.events import make_event, make_time, read_event

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from accord.choreography.compiling import compile_contract
 from accord.language.rules import (
     After,
     AfterForbid,
@@ -22,7 +23,7 @@ from accord.language.rules import (
     Within,
 )
 from accord.language.tree import Document
-from accord.machine.contract import Contract, compile_contract
+from accord.machine.contract import Contract
 
 if TYPE_CHECKING:
     from accord.language.rules import Condition, Pattern, RuleBody

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from accord.choreography.compiling import compile_contract
 from accord.errors import StoreError, UsageError
 from accord.ledger.attempts import Given, check, gather, own, seconds, why
-from accord.machine.contract import Contract, compile_contract
+from accord.machine.contract import Contract
 from accord.machine.extent import Extent
 from accord.monitor import snapshot as snapshots
 from accord.monitor.events import make_event, make_time

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["complete"]
 
 _MOST = 50
-_AT_START = ("protocol", "rule", "events", "record", "enum")
+_AT_START = ("protocol", "rule", "events", "tools", "record", "enum")
 _IN_PROTOCOL = ("rec", "end", "each")
+_IN_TOOLS = ("fails undone", "fails done", "fails unknown", "otherwise fails")
 _BEHIND_LABEL = ("by human", "within")
 _IN_RULE = (
     "before", "before each", "after", "after each", "at most", "forbid", "within", "each", "require", "require all of",
@@ -85,4 +86,6 @@ def _keywords(text: str, start: int, sign: str) -> tuple[str, ...]:
         return _IN_RULE
     if inside == "events" and open_braces > 0:
         return _IN_EVENTS
+    if inside == "tools" and open_braces > 0:
+        return _IN_TOOLS
     return _IN_PROTOCOL if sign in {".", "=", "{", ",", "(", ""} else _BEHIND_LABEL

@@ -51,6 +51,9 @@ def _mentions(document: Document, label: str) -> Iterator[Span]:
     for line in document.events.lines if document.events is not None else ():
         if line.label == label:
             yield line.label_span
+    if document.events is None and document.tools is not None:  # else tools and labels have names of their own
+        for tools in document.tools.lines:
+            yield from (span for name, span in zip(tools.names or (), tools.name_spans, strict=False) if name == label)
     yield from _between_roles(document, label)
 
 

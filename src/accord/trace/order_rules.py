@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from accord.choreography.compiling import compile_contract
 from accord.errors import UsageError
 from accord.language import print_document
 from accord.language.labels import normalise
 from accord.language.rules import After, AtMost, Before, ForbidSequence, Happened, Pattern, Rule
 from accord.language.tree import Action, Choice, Declaration, Document, End, Recursion, Variable, sequence
-from accord.machine.contract import compile_contract
 from accord.trace.violations import shown
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from accord.choreography.compiling import compile_contract, load_contract
 from accord.errors import UsageError
-from accord.machine.contract import compile_contract, load_contract
 from accord.machine.events import Event
 from accord.machine.extent import Extent
 from accord.monitor.quick import quick_step

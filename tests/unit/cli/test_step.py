@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from accord.choreography.compiling import compile_contract
 from accord.cli.stepper import HELP, PROMPT, Stepper, respond
-from accord.machine.contract import compile_contract
 from accord.machine.events import Event
 from accord.monitor.step import begin, status
 from accord.stepping.holdings import registers_of

@@ -6,6 +6,7 @@ They are made as trees and never go through the parser, so that printer and pars
 from __future__ import annotations
 
 from accord.language.clauses import OPERATORS, Bind, Collect, Guard, Register, Value
+from accord.language.labels import normalise
 from accord.language.rules import (
     After,
     AfterForbid,
@@ -20,6 +21,7 @@ from accord.language.rules import (
     Rule,
     Within,
 )
+from accord.language.tools import FAILURES, ToolLine, Tools
 from accord.language.tree import (
     Action,
     Choice,
@@ -223,5 +225,15 @@ class Random:
             Declaration(f"P{i}", self.protocol(), each=self.each(), is_open=self.random.random() < 0.3)
             for i in range(self.random.randrange(0 if items else 1, 3))
         ]
+        items += [self.tools()] if self.random.random() < 0.2 else []
         self.random.shuffle(items)
         return Document(tuple(items))
+
+    def tools(self):
+        names = self.random.sample((*TEXTS, "otherwise", "tools", "fails", "search"), self.random.randrange(1, 5))
+        names = list(dict.fromkeys(map(normalise, filter(None, names)))) or ["t"]
+        cut = self.random.randrange(len(names) + 1)
+        groups = [names[:cut], *([name] for name in names[cut:])]
+        lines = [ToolLine(tuple(group), self.random.choice(FAILURES)) for group in groups if group]
+        lines += [ToolLine(None, self.random.choice(FAILURES))] if self.random.random() < 0.5 else []
+        return Tools(tuple(lines))

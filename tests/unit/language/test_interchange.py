@@ -50,7 +50,7 @@ def test_an_open_protocol_comes_back():
     assert value["version"] == 4
     assert [item.get("open") for item in value["items"]] == [True, True, None]
     assert document_from_json(value).items == parse(text).items
-    with pytest.raises(UsageError, match="version 3 has no protocols that are open"):
+    with pytest.raises(UsageError, match="version 3 has no tools and no protocols that are open"):
         document_from_json({**value, "version": 3})
 
 
@@ -183,7 +183,11 @@ def test_damage_of_every_kind_is_refused_or_still_a_contract(health):
         (("items",), [], "at least 1, got 0 - at `$.items`"),
         (("items",), {}, "a list, got `dict` - at `$.items`"),
         (("items", 0), "x", "an object, got `str` - at `$.items[0]`"),
-        (("items", 0, "kind"), "x", "a protocol, a rule, events, a record or an enum, got 'x' - at `$.items[0].kind`"),
+        (
+            ("items", 0, "kind"),
+            "x",
+            "a protocol, a rule, events, tools, a record or an enum, got 'x' - at `$.items[0].kind`",
+        ),
         (("items", 0, "name"), "2x", "a name, got '2x' - at `$.items[0].name`"),
         (("items", 0, "name"), None, "a protocol without a name stands alone - at `$.items`"),
         (("items", 0, "more"), 1, "unknown field 'more' - at `$.items[0]`"),

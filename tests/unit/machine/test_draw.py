@@ -4,10 +4,10 @@ import re
 
 import pytest
 
+from accord.choreography.compiling import compile_contract
 from accord.errors import UsageError
 from accord.language.labels import quote
 from accord.machine.codec import decode_machine
-from accord.machine.contract import compile_contract
 from accord.machine.draw import FORMATS, draw, draw_contract
 from accord.machine.draw.text import draw_states, neighbourhood
 from accord.machine.tables import Late, Machine, Plain, Symbol

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from accord.machine.contract import compile_contract
+from accord.choreography.compiling import compile_contract
 from accord.projection.labels import labeller_of
 
 RULE = '\nrule "r" { at most 1 A }'

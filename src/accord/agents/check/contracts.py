@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING
 
 from accord.agents.check.modules import Value
 from accord.agents.check.names import Outside
-from accord.choreography import compile_choreography, findings_in
+from accord.choreography import compile_choreography
+from accord.choreography.compiling import examine_contract
 from accord.errors import ContractError
-from accord.language import examine
 from accord.language.global_tree import Enumeration, Record
 from accord.language.labels import is_name
-from accord.limits import DEFAULT_LIMITS
-from accord.machine.contract import compile_document
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -213,14 +211,10 @@ class Compiled:
 def compile_text(source: Source, line: int = 1) -> Compiled:
     """What a contract text declares between roles, and what is wrong with it; it begins on that line of its file."""
     try:
-        document, findings = examine(source)
-        if any(finding.severity == "error" for finding in findings):
+        document, contract, findings = examine_contract(source)
+        if contract is None:
             return Compiled(document, findings)
-        contract = compile_document(document)
-        findings += findings_in(document, DEFAULT_LIMITS)
-        if any(finding.severity == "error" for finding in findings):
-            return Compiled(document, findings)
-        made = {found.name: compile_choreography(contract, found.name) for found in document.globals}
+        made = {found.name: compile_choreography(contract, found.name) for found in contract.document.globals}
     except ContractError as error:
         return Compiled(None, error.diagnostics)
     return Compiled(document, findings, made, line)

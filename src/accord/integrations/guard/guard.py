@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from accord.calls.entries import Out
 from accord.calls.worlds import TOO_MANY
+from accord.choreography.compiling import compile_contract
 from accord.errors import UsageError
 from accord.integrations.exchange import ToolCall, ToolResult
 from accord.integrations.guard import reserving, words
@@ -33,7 +34,7 @@ from accord.integrations.guard.session import LiveSession
 from accord.integrations.guard.speaking import say
 from accord.integrations.guard.status import status_of
 from accord.ledger.attempts import Given
-from accord.machine.contract import Contract, compile_contract
+from accord.machine.contract import Contract
 from accord.monitor.events import make_event, make_time
 from accord.monitor.explain_now import tell_now
 from accord.monitor.step import close, is_over

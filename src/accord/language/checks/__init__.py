@@ -25,6 +25,7 @@ from accord.language.checks import (
     registers,
     roles,
     rules,
+    tools,
     types,
 )
 from accord.language.checks.ways import ways_through
@@ -41,7 +42,7 @@ __all__ = ["check_document"]
 def check_document(document: Document, limits: Limits) -> list[Diagnostic]:
     """Every finding in a parsed text, in source order."""
     findings = [*declarations.check(document), *closed_slices.check(document), *rules.check(document)]
-    findings += [*events.check(document), *types.check(document)]
+    findings += [*events.check(document), *tools.check(document), *types.check(document)]
     for declaration in document.declarations:
         body, source = declaration.body, document.source
         findings += nesting.check(body, source, limits)

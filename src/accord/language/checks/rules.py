@@ -19,21 +19,24 @@ if TYPE_CHECKING:
     from accord.language.rules import Condition, Pattern, Rule
     from accord.language.tree import Document, Protocol
 
-__all__ = ["check"]
+__all__ = ["check", "patterns_of"]
+
+_HEARD = frozenset({"user", "agent", "result", "error"})
 
 
 def check(document: Document) -> list[Diagnostic]:
     """All findings about the rules of a contract."""
     findings: list[Diagnostic] = []
     seen: dict[str, Span] = {}
-    labels = _labels(document)
+    labels = _labels(document) | _heard(document)
+    passes = any(declaration.is_open for declaration in document.declarations)
     for rule in document.rules:
         findings += _name(rule, seen, document)
         for pattern in patterns_of(rule):
             findings += check_clauses(pattern.guards, document.source)
             findings += deceptive(pattern.label, "label", pattern.span, document.source)
             if (document.declarations or document.globals) and pattern.label not in labels:
-                findings.append(_unknown_label(pattern, labels, document))
+                findings += _unknown_label(pattern, labels, document, passes=passes)
         findings += _counts(rule, document)
         if isinstance(rule.body, After) and rule.body.each and not _is_one_message(rule.body.condition):
             message = "`after each … require` counts messages, so it requires one message or any of several"
@@ -86,6 +89,14 @@ def _labels(document: Document) -> set[str]:
     return found
 
 
+def _heard(document: Document) -> set[str]:
+    """The labels of what is said and of what comes back: rules see them also where no protocol names them."""
+    lines = () if document.events is None else document.events.lines
+    return {
+        line.label for line in lines if line.label is not None and (line.origin is None or line.origin.kind in _HEARD)
+    }
+
+
 def _name(rule: Rule, seen: dict[str, Span], document: Document) -> list[Diagnostic]:
     if rule.name not in seen:
         seen[rule.name] = rule.name_span
@@ -103,16 +114,21 @@ def _name(rule: Rule, seen: dict[str, Span], document: Document) -> list[Diagnos
     ]
 
 
-def _unknown_label(pattern: Pattern, labels: set[str], document: Document) -> Diagnostic:
+def _unknown_label(pattern: Pattern, labels: set[str], document: Document, *, passes: bool) -> list[Diagnostic]:
+    """An open protocol lets other messages pass, so there only what is nearly one of its own is told about."""
     meant = did_you_mean(pattern.label, labels)
-    return Diagnostic(
-        "W051",
-        f"no protocol of this contract has a message `{pattern.label}`",
-        document.source,
-        pattern.span,
-        label="this can never happen",
-        help=f"did you mean `{meant}`?" if meant else "add it to the protocol, or remove it from the rule",
-    )
+    if passes and meant is None:
+        return []
+    return [
+        Diagnostic(
+            "W051",
+            f"no protocol of this contract has a message `{pattern.label}`",
+            document.source,
+            pattern.span,
+            label="not one of its messages" if passes else "this can never happen",
+            help=f"did you mean `{meant}`?" if meant else "add it to the protocol, or remove it from the rule",
+        )
+    ]
 
 
 def _counts(rule: Rule, document: Document) -> list[Diagnostic]:

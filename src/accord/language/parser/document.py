@@ -15,6 +15,7 @@ from accord.language.parser.globals import read_global
 from accord.language.parser.local import read_protocol
 from accord.language.parser.rules import read_rule
 from accord.language.parser.slices import read_slice
+from accord.language.parser.tools import read_tools
 from accord.language.parser.types import read_enum, read_record
 from accord.language.tree import NOWHERE, Declaration, Document, Item
 
@@ -72,9 +73,11 @@ def _declares(tokens: list[Token], at: int) -> bool:
         if behind.kind == "sign" and (behind.value == "=" or (behind is not sign and behind.value == "{")):
             return True
     if word.value != "rule":
-        brace = name if word.value == "events" else sign
-        named = at > 0 and tokens[at - 1].value in _BEFORE_A_NAME  # somebody called a message or a role that
-        is_name = word.value == "events" or name.kind == "word"
+        is_block = word.value in _BLOCKS
+        brace = name if is_block else sign
+        # Somebody called a message, a role, a loop or a protocol that.
+        named = at > 0 and (tokens[at - 1].value in _BEFORE_A_NAME or (is_block and tokens[at - 1].value in _NAMING))
+        is_name = is_block or name.kind == "word"
         return is_name and brace.kind == "sign" and brace.value == "{" and not named
     return name.kind == "string" or (name.kind == "word" and sign.kind == "sign" and sign.value == "{")
 
@@ -97,6 +100,11 @@ def _enum(cursor: Cursor) -> list[Item]:
 def _events(cursor: Cursor) -> list[Item]:
     events = read_events(cursor)
     return [events] if events else []
+
+
+def _tools(cursor: Cursor) -> list[Item]:
+    tools = read_tools(cursor)
+    return [tools] if tools else []
 
 
 def _bare(cursor: Cursor) -> list[Item]:
@@ -151,7 +159,15 @@ def _readable(items: list[Item], places: list[int], start: int, end: int) -> lis
     return items if bisect_left(places, start) == bisect_left(places, end + 1) else []
 
 
-_READERS = {"protocol": _named, "rule": _rule, "events": _events, "record": _record, "enum": _enum}
+_READERS = {
+    "protocol": _named, "rule": _rule, "events": _events, "tools": _tools, "record": _record, "enum": _enum,
+}  # fmt: skip
 """What reads a declaration, by its first word."""
+
+_BLOCKS = frozenset({"events", "tools"})
+"""Those that have no name."""
+
+_NAMING = frozenset({"protocol", "rec", "at"})
+"""Words in front of a name that may stand in front of a brace."""
 
 _BEFORE_A_NAME = frozenset("!?.-:,>")

@@ -37,8 +37,8 @@ def draw(
     The JSON form has no place for either.
 
     Example:
-        >>> from accord.machine import compile_contract
-        >>> print(draw(compile_contract("!Ask.?{Yes, No}.end").machine(), current=[1]))
+        >>> from accord import compile
+        >>> print(draw(compile("!Ask.?{Yes, No}.end").machine(), current=[1]))
         bare protocol, 3 states
          → 0  !Ask → 1
         ●  1  ?No → 2, ?Yes → 2
@@ -75,8 +75,8 @@ def draw_contract(
     form is a list of machines and rules, or the one machine that was asked for.
 
     Example:
-        >>> from accord.machine import compile_contract
-        >>> print(draw_contract(compile_contract('rule "retry limit" { at most 3 Retry }')))
+        >>> from accord import compile
+        >>> print(draw_contract(compile('rule "retry limit" { at most 3 Retry }')))
         1 rule
            "retry limit"  at most 3 Retry
     """

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
+from accord.integrations.guard.worlds import worlds
 
 from accord import Guard, MemoryStore, Ok, ToolCall, UsageError, Violation
 from accord.integrations.guard import codec
 from accord.integrations.guard.state import Firm, Out, Restart, State
-from accord.integrations.guard.worlds import worlds
 from accord.machine.events import Event
 from accord.monitor.restart import is_done
 from accord.monitor.step import begin
