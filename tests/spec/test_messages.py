@@ -12,10 +12,10 @@ from accord.language import parse, print_document
 from accord.language.labels import print_word
 from accord.machine.contract import compile_contract
 from accord.monitor.step import begin, close, step
+from accord.projection.open_calls import OpenCalls
 from accord.projection.projection import projection_of
 from accord.semantics import Session
 from accord.semantics.events import label_of
-from accord.projection.open_calls import OpenCalls
 from accord.sources.model import Message
 
 CASES = [case for path in SPEC_FILES for case in read_file(path) if isinstance(case, MessagesCase)]

@@ -110,7 +110,9 @@ class MonitoredClient:
         if not callable(llm_call) or not callable(response_adapter):
             raise UsageError("`llm_call` and `response_adapter` are functions")
         projection = projection_for(monitor, view, send_label=send_label, receive_label=receive_label)
-        for which, label in (("send_label", send_label), ("receive_label", receive_label)) if projection is None else ():
+        for which, label in (
+            (("send_label", send_label), ("receive_label", receive_label)) if projection is None else ()
+        ):
             if not isinstance(label, str) and not callable(label):
                 raise UsageError(f"`{which}` is a `str` or a function, got `{type(label).__name__}`")
         if projection is not None and monitor.mode != "refuse":
@@ -231,9 +233,9 @@ class MonitoredClient:
             for text in news:
                 self._say(projection, Happening("user", value=text))
             for name in _PROMPTS if "messages" not in arguments else ():
-                text = arguments.get(name)
-                if isinstance(text, str):
-                    self._say(projection, Happening("user", value=text))
+                prompt = arguments.get(name)
+                if isinstance(prompt, str):
+                    self._say(projection, Happening("user", value=prompt))
 
     def _say(self, projection: Projection, happening: Happening) -> None:
         event = projection.event(happening).event

@@ -62,11 +62,11 @@ def projection_for(session: object, view: View, **labels: object) -> Projection 
         return None
     for name, label in labels.items():
         if label is not None:
-            raise UsageError(f'`{name}` is for `view="program"`; in the agent\'s view the contract\'s events say it')
+            raise UsageError(f"`{name}` is for `view=\"program\"`; in the agent's view the contract's events say it")
     contract = getattr(session, "contract", None)
     if not isinstance(contract, Contract) or not _has(session, "take"):
         raise UsageError(
-            'the agent\'s view needs a session that has a contract and a method `take`, as a `Monitor` has, '
+            "the agent's view needs a session that has a contract and a method `take`, as a `Monitor` has, "
             f"got `{type(session).__name__}`"
         )
     return projection_of(contract, getattr(session, "protocol", None))

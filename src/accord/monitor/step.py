@@ -170,7 +170,7 @@ def step(situation: Situation, event: Event, mode: Mode, position: int | None = 
         told: Literal["send", "receive"] = "send" if direction == "!" else "receive"
         return Situation(place_at(stage, holding, puzzled=True), holding), Unrecognized(stage.allowed, told)
     if event.to_rules:
-        taken: Taken | Refused = Taken(stage.standing, holding)  # type: ignore[arg-type] # an extent went elsewhere
+        taken: Taken | Refused = Taken(stage.standing, holding)
     else:
         taken = take_within_limits(stage.standing, holding, event)
     if isinstance(taken, Refused):

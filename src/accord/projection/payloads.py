@@ -3,7 +3,7 @@
 | happening | fields |
 |---|---|
 | a call | its arguments; what is no object is `text` |
-| the end of a call | the fields of the object that came back, else `text`; always `error`; of a known call `call`, `call_id` |
+| the end of a call | the fields of the object that came back, else `text`; `error`; of a known call `call`, `call_id` |
 | something said | `text` |
 | an event of the program | what was given with it |
 

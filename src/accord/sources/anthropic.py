@@ -51,7 +51,7 @@ class Blocks(msgspec.Struct, gc=False):
 
 
 def block_messages(
-    index: int, message: Blocks, calls: OpenCalls, moment: Moment = None, *, speaks: bool = True
+    index: int, message: Blocks, calls: OpenCalls[Message], moment: Moment = None, *, speaks: bool = True
 ) -> Iterator[Message]:
     """What one message is made of: its text in one piece, then calls and results in their order.
 

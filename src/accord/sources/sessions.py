@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
 
-from accord.sources.anthropic import Block, Blocks, block_messages
 from accord.projection.open_calls import OpenCalls
+from accord.sources.anthropic import Block, Blocks, block_messages
 from accord.sources.metadata import scalars
 from accord.sources.model import Broken, Run
 from accord.sources.reader import Reader

@@ -135,7 +135,7 @@ def _messages(recorded: list[_Recorded]) -> list[Message]:
     return found
 
 
-def _result(index: int, message: _Recorded, calls: dict[str, OpenCalls]) -> Message:
+def _result(index: int, message: _Recorded, calls: dict[str, OpenCalls[Message]]) -> Message:
     call_id = message.id or None
     call = calls["user" if message.requestor == "user" else "assistant"].answer(call_id, None)
     kind: Kind = "error" if message.error else "result"

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from accord.canonical import Json
     from accord.language.tree import Direction
     from accord.ledger.attempts import Moment, Payload
-    from accord.machine.events import Event
     from accord.ledger.chain import Verification
     from accord.machine.clocks import Time
+    from accord.machine.events import Event
     from accord.monitor import Verdict
     from accord.monitor.step import Mode, Situation
     from accord.stores.judging import Known, Move, Outcome

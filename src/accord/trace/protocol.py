@@ -220,9 +220,7 @@ class ProtocolValidator:
 
         return happen
 
-    def _happen(
-        self, run: Run, position: int, seq: int, kind: str, happening: Happening, payload: Payload
-    ) -> None:
+    def _happen(self, run: Run, position: int, seq: int, kind: str, happening: Happening, payload: Payload) -> None:
         """Judge what happened, if it is an event."""
         following: Following = run.protocol or self._begin(run)
         if following.over:

@@ -42,9 +42,9 @@ def test_a_call_is_sent_and_its_end_received():
 
 
 def test_the_end_carries_what_it_carries_under_a_guard():
-    contract = "protocol P = !pay(amount as a).?pay(error == null, receipt == 7, call.amount == a, call_id == \"c1\").end"
+    contract = 'protocol P = !pay(amount as a).?pay(error == null, receipt == 7, call.amount == a, call_id == "c1").end'
     monitor = refusing(contract)
-    tools = ToolMiddleware(monitor, {"pay": lambda amount: {"receipt": 7, "call": {"amount": 0}}}, view="agent")
+    tools = ToolMiddleware(monitor, {"pay": lambda **_: {"receipt": 7, "call": {"amount": 0}}}, view="agent")
     assert tools.execute(call("pay", {"amount": 5}, "c1")).ok
     assert monitor.is_terminal
 
@@ -92,7 +92,7 @@ def test_a_result_that_only_a_rule_names_reaches_the_rule(number):
 
 def test_a_sliced_protocol_takes_the_key_from_the_call():
     monitor = refusing("protocol P = each order_id: !look.?look.!pay.end")
-    tools = ToolMiddleware(monitor, {"look": lambda order_id: "fine", "pay": lambda order_id: 1}, view="agent")
+    tools = ToolMiddleware(monitor, {"look": lambda **_: "fine", "pay": lambda **_: 1}, view="agent")
     for order in (1, 2):
         assert tools.execute(call("look", {"order_id": order})).ok
     assert tools.execute(call("pay", {"order_id": 2})).ok
@@ -136,8 +136,8 @@ def test_a_session_that_halts_raises():
     ("options", "said"),
     [
         ({"view": "both"}, "`view` is `program` or `agent`"),
-        ({"view": "agent", "send_label": "X"}, "`send_label` is for `view=\"program\"`"),
-        ({"view": "agent", "receive_label": str}, "`receive_label` is for `view=\"program\"`"),
+        ({"view": "agent", "send_label": "X"}, '`send_label` is for `view="program"`'),
+        ({"view": "agent", "receive_label": str}, '`receive_label` is for `view="program"`'),
     ],
 )
 def test_what_makes_no_sense_is_told(options, said):
@@ -192,7 +192,7 @@ def test_what_is_said_is_told_once_and_stops_nobody():
 
 
 def test_a_prompt_is_what_the_user_says_each_time():
-    monitor = refusing("events { Ask when user says \"\" }\nprotocol P = ?Ask.?Ask.end")
+    monitor = refusing('events { Ask when user says "" }\nprotocol P = ?Ask.?Ask.end')
     talk = client(monitor, ["a", "b"], view="agent")
     talk.call(prompt="one"), talk.call(prompt="one")
     assert monitor.is_terminal

@@ -91,7 +91,7 @@ class Text(str):
         raise RuntimeError("no")
 
     __hash__ = str.__hash__
-    isascii = lstrip = strip = property(lambda self: 1 / 0)
+    isascii = lstrip = strip = property(lambda _: 1 / 0)
 
 
 def deep(levels):
@@ -150,7 +150,9 @@ def test_live_and_recorded_agree(soak, health):
             return [None, rng.choice([True, False]), rng.randrange(-5, 5), rng.random(), "text", "é {"][kind]
         if kind == 6:
             return [any_value(depth + 1) for _ in range(rng.randrange(3))]
-        return {rng.choice(["error", "call", "call_id", "text", "a"]): any_value(depth + 1) for _ in range(rng.randrange(4))}
+        return {
+            rng.choice(["error", "call", "call_id", "text", "a"]): any_value(depth + 1) for _ in range(rng.randrange(4))
+        }
 
     for _ in range(rounds):
         value, kind = any_value(), rng.choice(["result", "error"])

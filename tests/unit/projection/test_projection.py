@@ -41,7 +41,7 @@ RULE = '\nrule "r" { before !b require ?a }'
         ("!a.end", Happening("call", None), "unknown call"),
         ("events { A when call a }\nprotocol P = !A.end", Happening("call", "b"), "unknown call"),
         ('events { A when call a }\nrule "r" { at most 1 A }', Happening("call", "b"), "unmatched"),
-        ('events { ignore when call b  A when call a }\nprotocol P = !A.end', Happening("call", "b"), "ignored"),
+        ("events { ignore when call b  A when call a }\nprotocol P = !A.end", Happening("call", "b"), "ignored"),
         ('events { A when user says "x" }\nprotocol P = ?A.end', Happening("user", value="x"), "event ?A by user"),
         ('events { A when agent says "x" B when call b }\nprotocol P = !B.end\nrule "r" { at most 1 !A }',
          Happening("agent", value="x"), "event !A to rules"),

@@ -172,7 +172,10 @@ def test_old_function_calls():
         {"role": "function", "name": "book", "content": "done"},
     ]
     (run,) = read(as_json({"messages": messages}))
-    assert summary(run.messages) == [("call", "book", BOOK), ("result", "book", {"text": "done", "error": None, "call": BOOK})]
+    assert summary(run.messages) == [
+        ("call", "book", BOOK),
+        ("result", "book", {"text": "done", "error": None, "call": BOOK}),
+    ]
 
 
 def test_custom_tools_take_text():
