@@ -19,7 +19,7 @@ from accord.limits import DEFAULT_LIMITS
 from accord.machine.compiler import compile_declaration
 from accord.machine.tables import Machine, Plain
 from accord.semantics.crew import explore
-from accord.semantics.exchanges import agrees
+from accord.semantics.exchanges import TooLongError, agrees
 from tests.properties import choreographing
 from tests.properties.choreographing import campaign, followed, unfolded
 from tests.properties.generate_globals import random_global
@@ -44,7 +44,7 @@ def test_roles_follow_their_projections(seed, parts, health):
 def test_everything_the_roles_can_do_agrees_with_the_protocol(parts, health):
     """All moments, not some by chance, on the reference interpreter of local protocols."""
     rng = Random(7)
-    protocols = moments = 0
+    protocols = moments = given_up = 0
     while protocols < (2_000 if SOAK else 80):
         document = random_global(rng, parts=parts)
         crew = followed(document)
@@ -53,11 +53,18 @@ def test_everything_the_roles_can_do_agrees_with_the_protocol(parts, health):
         protocols += 1
         for moment in explore(crew, 8):
             moments += 1
-            assert agrees(*parts_of(document), moment.histories), moment
+            try:
+                assert agrees(*parts_of(document), moment.histories), moment
+            except TooLongError:  # loops of parts inside parts, which the reference searches for ever
+                given_up += 1
             if moment.stuck:
                 assert moment.all_may_stop and not any(moment.channels.values()), moment
     assert moments > 10 * protocols
-    health(f"choreographies: {moments:,} moments of {protocols:,} crews, everything they can do in 8 deeds")
+    assert given_up <= (moments / 1_000 if parts else 0)
+    health(
+        f"choreographies: {moments:,} moments of {protocols:,} crews, everything they can do in 8 deeds; "
+        f"the reference gave up on {given_up}"
+    )
 
 
 def goes_wrong(document, deeds=12, most=400) -> bool:
