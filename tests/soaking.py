@@ -102,6 +102,7 @@ PARTS = {
             "tests/properties/test_audit.py",
             "tests/properties/test_events.py",
             "tests/fuzz/test_sources.py",
+            "tests/unit/projection/test_payloads.py",
             "tests/unit/sources/test_model.py",
         ),
     ),

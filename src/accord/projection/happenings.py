@@ -6,11 +6,11 @@ a projection looks at.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, cast
 
 from accord.language.events import DIRECTIONS, SPEAKERS, MessageKind
 from accord.projection import payloads
-from accord.projection.bodies import as_text
+from accord.projection.bodies import as_object, as_text
 from accord.projection.plain import NotPlainError, plain_value
 
 if TYPE_CHECKING:
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
     from accord.language.tree import Direction
     from accord.machine.clocks import Time
+    from accord.projection.bodies import Body
 
-__all__ = ["ENDS", "KINDS", "Happened", "Happening", "Kind"]
+__all__ = ["ENDS", "KINDS", "Happened", "Happening", "Kind", "Read"]
 
 Kind: TypeAlias = MessageKind
 KINDS: tuple[Kind, ...] = tuple(DIRECTIONS)
@@ -127,3 +128,22 @@ class Happening(NamedTuple):
         if kind == "error":
             return payloads.of_error(self.value, arguments, call_id)
         return payloads.of_result(self.value, arguments, call_id)
+
+
+class Read(Happening):
+    """A happening whose value was read from JSON and belongs to nobody else, so it need not be looked through."""
+
+    __slots__ = ()
+
+    @property
+    def payload(self) -> dict[str, object]:
+        """As of a `Happening`."""
+        kind, value, call = self.kind, cast("Body", self.value), self.call
+        if kind in SPEAKERS:
+            return {"text": as_text(value)}
+        if kind not in ENDS:
+            return as_object(value)
+        of_end = payloads.of_recorded_result if kind == "result" else payloads.of_recorded_error
+        if call is None:
+            return of_end(value, None, None, known=False)
+        return of_end(value, cast("Body", call.value), call.id, known=True)

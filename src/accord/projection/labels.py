@@ -102,7 +102,8 @@ def _by_its_name(kind: Kind, name: str | None) -> list[Candidate]:
 
 def _answers_the_agent(message: Happened) -> bool:
     """Whether it is no answer to a call of the other party."""
-    return message.answers is None or message.answers.kind != "user call"
+    answered = message.answers
+    return answered is None or answered.kind != "user call"
 
 
 def _is_about(line: EventLine, kind: Kind) -> bool:

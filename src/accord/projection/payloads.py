@@ -3,7 +3,7 @@
 | happening | fields |
 |---|---|
 | a call | its arguments; what is no object is `text` |
-| the end of a call | the fields of the object that came back, else `text`; always `error`; of a known call `call`, `call_id` |
+| the end of a call | the fields of the object that came back, else `text`; `error`; of a known call `call`, `call_id` |
 | something said | `text` |
 | an event of the program | what was given with it |
 
@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
-from accord.canonical import LONE_SURROGATE, encode
+from accord.canonical import LONE_SURROGATE, encode, encode_plain, is_plain_number
 from accord.projection.bodies import as_object, as_value, decoded, text_in_parts
 from accord.projection.plain import NotPlainError, plain_text, plain_value, plainly
 
@@ -153,9 +153,19 @@ def _text(value: object) -> str | None:
     if isinstance(value, str):
         return value
     try:
-        return encode(value).decode()  # type: ignore[arg-type] # that is the question
+        return (encode_plain if _is_plain(value) else encode)(value).decode()  # type: ignore[arg-type] # that is the question
     except Exception:  # noqa: BLE001 - the invariant above
         return None
+
+
+def _is_plain(value: object) -> bool:
+    """Whether everybody writes it in the same way, but for the order of keys."""
+    kind = type(value)
+    if kind is str or kind is bool or value is None:
+        return True
+    if kind is list:
+        return all(map(_is_plain, cast("list[object]", value)))
+    return all(map(_is_plain, cast("dict[str, object]", value).values())) if kind is dict else is_plain_number(value)
 
 
 def _legible(reason: object) -> str | None:

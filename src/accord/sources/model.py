@@ -17,7 +17,7 @@ import msgspec
 from accord.language.events import SPEAKERS
 from accord.projection import payloads
 from accord.projection.bodies import Body, as_object, as_text
-from accord.projection.happenings import KINDS, Kind
+from accord.projection.happenings import ENDS, KINDS, Kind
 from accord.sources.moments import Moment, as_seconds
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Message(msgspec.Struct, gc=False):
         kind, body, answered = self.kind, self.body, self.answers
         if kind in SPEAKERS:
             return {"text": as_text(body)}
-        if kind != "result" and kind != "error":
+        if kind not in ENDS:
             return as_object(body)
         if self.labelled:  # recorded as it was judged; a tool had no say in it
             return {"error": None, **as_object(body)}

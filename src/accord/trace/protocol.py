@@ -24,7 +24,7 @@ from accord.monitor.refusals import unknown_call
 from accord.monitor.step import Situation, begin, close, step
 from accord.monitor.verdicts import OK
 from accord.monitor.verdicts import Violation as Refused
-from accord.projection.happenings import Happening
+from accord.projection.happenings import Read
 from accord.projection.open_calls import OpenCalls
 from accord.projection.projection import projection_of
 from accord.trace.events import CHAT_END, CHAT_START, GENERATE_END, GENERATE_START, STREAM_END, STREAM_START
@@ -90,7 +90,7 @@ class Following:
         self.over = False
         # The last event that mattered; the first of the run while none has.
         self.position, self.seq, self.kind = begun
-        self.calls = OpenCalls[Happening]()
+        self.calls = OpenCalls[Read]()
         # Of a conversation that is told from its beginning each time, so many messages of the user are known.
         self.heard = 0
 
@@ -144,7 +144,7 @@ class ProtocolValidator:
                 following.seq = seq
                 following.kind = self._start_kind
                 return
-        happening = Happening("call", tool, payload.get(self._tools.args_key), _id(payload, self._calls.call_id_key))
+        happening = Read("call", tool, payload.get(self._tools.args_key), _id(payload, self._calls.call_id_key))
         if self._remembers:
             following.calls.add(happening)
         self._happen(run, position, seq, self._start_kind, happening, payload)
@@ -167,16 +167,16 @@ class ProtocolValidator:
         call = self._answered(following, name, tool) if self._remembers else None
         error = payload.get("error")
         if payload.get("ok") is False or error is not None:
-            happening = Happening("error", tool, payload.get("result") if error is None else error, call=call)
+            happening = Read("error", tool, payload.get("result") if error is None else error, call=call)
         else:
-            happening = Happening("result", tool, payload.get("result"), call=call)
+            happening = Read("result", tool, payload.get("result"), call=call)
         self._happen(run, position, seq, self._result_kind, happening, payload)
 
-    def _answered(self, following: Following, name: str | None, tool: str) -> Happening | None:
+    def _answered(self, following: Following, name: str | None, tool: str) -> Read | None:
         """The call that a result belongs to, as far as it is known."""
         call = following.calls.answer(name, tool)
         if call is None:
-            return None if name is None else Happening("call", tool, id=name)
+            return None if name is None else Read("call", tool, id=name)
         return call if call.id is not None else call._replace(id=name)
 
     def finish(self, run: Run) -> None:
@@ -204,7 +204,7 @@ class ProtocolValidator:
         def happen(run: Run, position: int, seq: int, payload: Payload) -> None:
             by = payload.get("by") if direction == "?" else None
             known = by if isinstance(by, str) and by else None
-            happening = Happening("event", kind, payload, direction=direction, by=known)
+            happening = Read("event", kind, payload, direction=direction, by=known)
             self._happen(run, position, seq, kind, happening, payload)
 
         return happen
@@ -216,11 +216,11 @@ class ProtocolValidator:
             following: Following = run.protocol or self._begin(run)
             for text in _news(following, payload) if kind == CHAT_START else (payload.get(key),):
                 if text is not None:
-                    self._happen(run, position, seq, kind, Happening(speaker, value=text), payload)
+                    self._happen(run, position, seq, kind, Read(speaker, value=text), payload)
 
         return happen
 
-    def _happen(self, run: Run, position: int, seq: int, kind: str, happening: Happening, payload: Payload) -> None:
+    def _happen(self, run: Run, position: int, seq: int, kind: str, happening: Read, payload: Payload) -> None:
         """Judge what happened, if it is an event."""
         following: Following = run.protocol or self._begin(run)
         if following.over:

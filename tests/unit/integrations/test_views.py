@@ -44,7 +44,7 @@ def test_a_call_is_sent_and_its_end_received():
 def test_the_end_carries_what_it_carries_under_a_guard():
     contract = 'protocol P = !pay(amount as a).?pay(error == null, receipt == 7, call.amount == a, call_id == "c1").end'
     monitor = refusing(contract)
-    tools = ToolMiddleware(monitor, {"pay": lambda amount: {"receipt": 7, "call": {"amount": 0}}}, view="agent")
+    tools = ToolMiddleware(monitor, {"pay": lambda **_: {"receipt": 7, "call": {"amount": 0}}}, view="agent")
     assert tools.execute(call("pay", {"amount": 5}, "c1")).ok
     assert monitor.is_terminal
 
@@ -92,7 +92,7 @@ def test_a_result_that_only_a_rule_names_reaches_the_rule(number):
 
 def test_a_sliced_protocol_takes_the_key_from_the_call():
     monitor = refusing("protocol P = each order_id: !look.?look.!pay.end")
-    tools = ToolMiddleware(monitor, {"look": lambda order_id: "fine", "pay": lambda order_id: 1}, view="agent")
+    tools = ToolMiddleware(monitor, {"look": lambda **_: "fine", "pay": lambda **_: 1}, view="agent")
     for order in (1, 2):
         assert tools.execute(call("look", {"order_id": order})).ok
     assert tools.execute(call("pay", {"order_id": 2})).ok

@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from accord.canonical import encode
 from accord.projection import Happening, payloads
 from accord.projection.plain import DEEPEST, LARGEST
 from accord.sources.model import Message
@@ -91,7 +92,7 @@ class Text(str):
         raise RuntimeError("no")
 
     __hash__ = str.__hash__
-    isascii = lstrip = strip = property(lambda self: 1 / 0)
+    isascii = lstrip = strip = property(lambda _: 1 / 0)
 
 
 def deep(levels):
@@ -147,7 +148,7 @@ def test_live_and_recorded_agree(soak, health):
     def any_value(depth=0):
         kind = rng.randrange(9 if depth < 3 else 6)
         if kind < 6:
-            return [None, rng.choice([True, False]), rng.randrange(-5, 5), rng.random(), "text", "é {"][kind]
+            return [None, rng.choice([True, False]), rng.randrange(-5, 5), rng.choice([0.5, 1.0, 1e-9, 1e300, 10**30]), "text", "é {"][kind]
         if kind == 6:
             return [any_value(depth + 1) for _ in range(rng.randrange(3))]
         return {
@@ -159,6 +160,8 @@ def test_live_and_recorded_agree(soak, health):
         live = Happening(kind, "t", value, call=CALL).payload
         call = Message("call", 0, '{"x": 1}', "t", "c1")
         assert Message(kind, 1, value, "t", "c1", call).payload == live
+        if kind == "result" and not isinstance(value, dict | str):
+            assert live["text"] == encode(value).decode()
         if kind == "result" and isinstance(value, dict | list):
             assert Message(kind, 1, json.dumps(value), "t", "c1", call).payload == live
     health(f"payloads: {rounds:,} random values, live and recorded, are seen as the same")
