@@ -51,7 +51,7 @@ def run(request):
 
 def test_an_illegal_call_does_not_run_and_the_model_corrects_itself(kind, recorder, run):
     def correct(messages):
-        assert "first send `!search`" in messages[-1].content
+        assert "first call `search`" in messages[-1].content
         return SCRIPT[0]
 
     agent, model = agent_of([say(call("book", "x")), correct, *SCRIPT[1:]], booking_of(kind, recorder), recorder)
@@ -95,7 +95,7 @@ def test_a_handler_that_does_not_raise_does_not_let_the_call_run(kind, recorder,
 
 def test_raise(kind, recorder, run):
     agent, _ = agent_of([say(call("book", "x"))], booking_of(kind, recorder, on_violation="raise"), recorder)
-    with pytest.raises(ViolationError, match="`!book` is not allowed yet"):
+    with pytest.raises(ViolationError, match="`book` is not allowed yet"):
         run(agent, asked())
     assert recorder.ran == []
 

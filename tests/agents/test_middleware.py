@@ -44,7 +44,7 @@ def run(request):
 
 def test_an_illegal_call_does_not_run_and_the_model_corrects_itself(recorder, run):
     def correct(messages):
-        assert "first send `!search`" in messages[-1].content
+        assert "first call `search`" in messages[-1].content
         assert messages[-1].status == "error"
         return say(call("search", "c2"))
 

@@ -35,7 +35,7 @@ def test_runs_have_statuses_and_first_violations(audited, folder):
     assert hasty.status == "violating"
     assert (hasty.breach.index, hasty.breach.position, hasty.breach.what.arrived) == (1, 0, "!Pay")
     assert hasty.breach.what.clause == 'rule "confirm first"'
-    assert "first let `Yes` happen" in hasty.breach.what.sentence
+    assert "First the user must say so (`Yes`), then `pay`." in hasty.breach.what.sentence
     twice = verdicts["a.json", "2/0"]
     assert (twice.breach.index, twice.breach.position, twice.refused, twice.metadata["reward"]) == (3, 2, 1, 0.0)
     assert verdicts["b.json", "0/0"].status == "conforming"

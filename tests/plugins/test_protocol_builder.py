@@ -136,7 +136,7 @@ def test_runs_between_roles(tmp_path):
 def test_good_and_bad_runs(design):
     result = run("try_runs.py", "contract.accord", "--good", "good.run", "--bad", "bad.run", cwd=design)
     assert result.returncode == 0
-    assert "To make it legal, first send `!ask_approval`" in result.stdout
+    assert "irst call `ask_approval`" in result.stdout
     assert result.stdout.endswith("1 good and 1 bad runs do what they should\n")
 
 
@@ -178,6 +178,6 @@ def test_the_code_that_is_handed_over_runs(design):
     from accord import ToolCall
 
     (refused,) = names["run"]([ToolCall("pay", {"amount": 3, "currency": "EUR"}, "1")])
-    assert "`!pay` is not allowed yet" in refused.content
+    assert "`pay` is not allowed yet: first call `ask_quote`" in refused.content
     wrong = run("integration.py", "missing.accord", "guard", cwd=design)
     assert wrong.returncode == 1 and "cannot read" in wrong.stderr

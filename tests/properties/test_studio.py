@@ -15,12 +15,13 @@ from random import Random
 
 import pytest
 
-from accord import ContractError, Session, UsageError, semantics
+from accord import ContractError, Monitor, Session, UsageError, semantics
 from accord.choreography import compiling
 from accord.language.global_printer import print_exchange
 from accord.language.printer import print_document
 from accord.language.tree import Document
 from accord.monitor import explain
+from accord.monitor.explain_way import tell_way
 from accord.monitor.verdicts import Ok, Violation
 from accord.stepping import moves as moves_module
 from accord.studio import crews, situations
@@ -347,25 +348,39 @@ def advanced(reference, event):
     return trial
 
 
+def refused_by_a_monitor(mine, event):
+    """What a monitor says to the event, after everything that has happened in the studio."""
+    monitor = Monitor(mine.session["text"], mode="refuse")
+    for line in mine.events:
+        told = json.loads(line)
+        _ = monitor.send(told["send"]) if "send" in told else monitor.receive(told["receive"])
+    return monitor.send(event.label) if event.direction == "!" else monitor.receive(event.label)
+
+
 def told_way(mine, reference, event, turn, alphabet, seen):
     told = turn["explanation"]
     best = shortest(reference, event, alphabet, 3)
-    if "To make it legal, first " not in told:
+    verdict = refused_by_a_monitor(mine, event)
+    if verdict.explain() != told:
+        return f"a monitor says something else: {verdict.explain()}"
+    refusal = verdict._facts
+    way = explain.find_way(refusal)
+    if not way:
         seen["no way"] += 1
         return None if best is None else f"a way of {best} is not told: {told}"
-    steps = told.split("To make it legal, first ")[1].split("; then ")[0].split(", then ")
-    seen[f"{len(steps)} steps"] += 1
-    if best is not None and len(steps) != best:
-        return f"{len(steps)} steps are told and {best} are enough: {told}"
-    if best is None and len(steps) <= 3:
+    if tell_way(refusal, way, refusal.vocabulary.name(event.direction, event.label)) not in told.replace(
+        "First", "first"
+    ):
+        return f"the way {way} is not told: {told}"
+    seen[f"{len(way)} steps"] += 1
+    if best is not None and len(way) != best:
+        return f"{len(way)} steps are told and {best} are enough: {told}"
+    if best is None and len(way) <= 3:
         return f"the way that is told does not lead there: {told}"
-    events = list(mine.events)
-    for step in steps:
-        word = step.split("`")[1]
-        events.append(word.replace(" by human", " by ana"))
+    events = [*mine.events, *(step.word.replace(" by human", " by ana") for step in way)]
     (turn,) = mine.ask("walk", **mine.session, events=[*events, semantics.word(event)])["turns"]
     seen["gone"] += 1
-    return None if turn["verdict"] == "ok" else f"after {steps} it is refused: {turn['explanation']}"
+    return None if turn["verdict"] == "ok" else f"after {way} it is refused: {turn['explanation']}"
 
 
 @pytest.mark.parametrize("flavour", ["plain", "rules"])

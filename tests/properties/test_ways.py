@@ -19,6 +19,7 @@ from accord.language.rules import Pattern
 from accord.language.tree import Action, Document
 from accord.machine.paths import Wait
 from accord.monitor.explain import find_way
+from accord.monitor.explain_way import tell_way
 from tests.properties.generate import random_action
 from tests.properties.generate_time import random_contract_over_time, random_time
 from tests.properties.made import tables_of
@@ -44,6 +45,13 @@ def bare(node):
     if is_dataclass(node):
         return type(node)(**{field.name: bare(getattr(node, field.name)) for field in fields(node) if field.init})
     return node
+
+
+def tells(refusal, way, text):
+    """Whether a sentence tells this way."""
+    event = refusal.event
+    got = refusal.vocabulary.name(event.direction, event.label, event.partner)
+    return tell_way(refusal, way, got).removeprefix("first ") in text.replace("First ", "first ").partition("first ")[2]
 
 
 def follow(contract, snapshot, refusal, now, payload, seen):
@@ -92,8 +100,9 @@ def walk(rng, contract, seen):
         assert text.isprintable()
         assert len(text) < 2500
         assert text.count("`") % 2 == 0
-        if verdict._facts.event is not None and find_way(verdict._facts):
-            assert "To make it legal" in text or verdict._facts.reasons
+        if verdict._facts.event is not None and (way := find_way(verdict._facts)):
+            # Whoever reads the sentence is told the way, with every step of it.
+            assert tells(verdict._facts, way, text) or verdict._facts.reasons
             with suppress(UsageError):  # a partner that was left open
                 follow(contract, monitor.snapshot(), verdict._facts, now, payload, seen)
     text = getattr(monitor.close(now), "explain", lambda: ".")()

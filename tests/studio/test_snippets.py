@@ -34,14 +34,14 @@ def test_monitor(asker):
     names = load(asker, "monitor")
     assert names["may"]("search") is None
     assert names["came"]("results") is None
-    assert "first send `!present`" in names["may"]("book")
+    assert "first call `present`" in names["may"]("book")
 
 
 def test_guard(asker):
     run = load(asker, "guard")["run"]
     search, book = run([ToolCall("search", {}, "1"), ToolCall("book", {}, "2")])
     assert search.ok and not book.ok
-    assert "`!book` is not allowed yet" in book.content
+    assert "`book` is not allowed yet" in book.content
 
 
 def test_store(asker, tmp_path):
@@ -79,7 +79,7 @@ def test_openai(asker):
 
     assert load(asker, "openai")["converse"](create, [{"role": "user", "content": "hi"}]) == "done"
     told = [message["content"] for message in sent[-1] if message["role"] == "tool"]
-    assert "`!book` is not allowed yet" in told[0]
+    assert "`book` is not allowed yet" in told[0]
     assert told[1] == "{}"
 
 
@@ -103,7 +103,7 @@ def test_anthropic(asker):
 
     assert load(asker, "anthropic")["converse"](create, [{"role": "user", "content": "hi"}]) == "done"
     told = [part["content"] for message in sent[-1] if message["role"] == "user" for part in message["content"] if isinstance(part, dict)]  # fmt: skip # noqa: E501
-    assert "`!book` is not allowed yet" in told[0]
+    assert "`book` is not allowed yet" in told[0]
 
 
 def test_langchain(asker):
@@ -111,7 +111,7 @@ def test_langchain(asker):
     agent = load(asker, "langchain")["make_agent"](model)
     result = agent.invoke({"messages": [("user", "hi")]}, {"configurable": {"thread_id": "t"}})
     told = [message.content for message in result["messages"] if message.type == "tool"]
-    assert "`!book` is not allowed yet" in told[0]
+    assert "`book` is not allowed yet" in told[0]
     assert result["messages"][-1].content == "done"
 
 

@@ -49,7 +49,7 @@ def test_a_wrong_event_is_explained_with_the_way_to_make_it_legal(asker):
     turn = answer["turns"][-1]
     assert turn["verdict"] == "violation"
     assert turn["clause"] == 'rule "large"'
-    assert "To make it legal, first wait for `?Approval by human`" in turn["explanation"]
+    assert "First a person must approve (`Approval`), then `pay`." in turn["explanation"]
     assert answer["now"]["states"] == answer["turns"][0]["states"]
     assert answer["now"]["rules"][0]["name"] == "large"
 

@@ -45,8 +45,8 @@ class ToolMiddleware:
         >>> tools = ToolMiddleware(Monitor("?search.!search.?book.!book.end", mode="refuse"), {"search": str.title})
         >>> tools.register("book", lambda flight: f"booked {flight}")
         >>> tools.execute(ToolCall("book", {"flight": "AZ1"})).error
-        '`?book` is not allowed yet. To make it legal, first wait for `?search`, then send `!search`; then `?book` may follow. Allowed now: `?search`.'
-    """  # noqa: E501 - an explanation is one line
+        '`book` is not allowed yet: first call `search`, then `book`.'
+    """
 
     __slots__ = ("_labels", "_lock", "_monitor", "_tools")
 

@@ -99,7 +99,7 @@ class Form(ABC):
         """What has happened so far that matters to the rule, in words."""
 
     def is_untouched(self, _state: RuleState) -> bool:
-        """Whether nothing that it looks at has happened, and nothing has ever been settled by it."""
+        """Whether nothing has happened that its condition counts."""
         return False
 
     def seen(self, state: RuleState, since: str) -> str:
@@ -149,7 +149,7 @@ class _BeforeForm(Form):
         return state._replace(counts=counts)
 
     def is_untouched(self, state: RuleState) -> bool:
-        return not self.each and state.counts == self.none
+        return state.counts == self.none
 
     def describe(self, state: RuleState) -> str:
         return self.seen(state, "since the last one, " if self.each else "")

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accord.diagnostics import did_you_mean
-from accord.language.rules import AfterForbid, AtMost
+from accord.language.rules import AfterForbid, AtMost, ForbidSequence
 from accord.machine.paths import NOT_DECIDED, shortest_way
 from accord.machine.slices import NoKey
 from accord.machine.standing import OpenStanding
@@ -78,8 +78,9 @@ def _for_good(rule: RuleNode) -> str:
         if not body.number:
             return f"it may not happen{like_this}"
         return f"{rule.machine.describe(state)} and may not happen again{like_this}"
-    if isinstance(body, AfterForbid) and state.extra:
-        like_this = " like this" if body.forbidden.guards else ""
+    if (isinstance(body, AfterForbid) and state.extra) or (isinstance(body, ForbidSequence) and not body.adjacent[-1]):
+        forbidden = body.forbidden if isinstance(body, AfterForbid) else body.patterns[-1]
+        like_this = " like this" if forbidden.guards else ""
         return f"{rule.machine.describe(state)}, so it may not happen any more{like_this}"
     return ""
 

@@ -57,8 +57,8 @@ def explain_now(refusal: Refusal, way: Way = ()) -> str:
     due = until(refusal.vocabulary, refusal.standing, refusal.now, shown) if timed else ""
     if left_out and not shown and not due:
         return ""
-    # What was refused is allowed too, if something else is true of it.
-    now = "otherwise" if left_out else "now"
+    # What was refused for its data is allowed too, with other data.
+    now = "otherwise" if left_out and first is None else "now"
     return f" {_sentence(refusal.vocabulary, shown, f'{now}{about}', due, complete=refusal.complete)}"
 
 

@@ -56,7 +56,7 @@ def assert_conforms(trace: Trace, contract: Held, *, protocol: str | None = None
         Traceback (most recent call last):
             ...
         AssertionError: the trace does not conform: 1 violation
-          PROTOCOL_VIOLATION at event 0: `!pay` is not allowed yet. To make it legal, first send `!ask`; then ...
+          PROTOCOL_VIOLATION at event 0: `pay` is not allowed yet: first call `ask`, then `pay`.
     """
     __tracebackhide__ = True
     violations = validate_with_config(events_of(trace), _config_of(contract, protocol))

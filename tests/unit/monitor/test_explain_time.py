@@ -98,7 +98,8 @@ class TestRules:
 
     def test_an_event_that_finds_a_rule_overdue(self):
         assert refused(self.RULE, (0, "!Request"), (5, "!Kyc"), (DAY + 3600, "!Pay")) == (
-            "`Pay` is not taken, and was not judged: the rule `in time` (`within 24h after Request require Kyc and Approval by human`) "
+            "`Pay` is not taken, and was not judged: "
+            "the rule `in time` (`within 24h after Request require Kyc and Approval by human`) "
             "is overdue: it was due until 86400, and it is 90000, 1h later; since `Request`, `Kyc` has happened, "
             "`Approval by human` has not happened."
         )

@@ -84,8 +84,8 @@ def test_a_reply_of_the_wrong_type():
 
     kind, text = crash_of(steward(handle), Database)
     assert kind is ViolationError
-    assert text.startswith("protocol `SchemaSync`, role `APISteward`: `DatabaseSteward!WrongType` is not allowed")
-    assert "Allowed now: `DatabaseSteward!Acknowledged`" in text
+    assert text.startswith("protocol `SchemaSync`, role `APISteward`: `WrongType` to `DatabaseSteward` is not")
+    assert "Allowed now: `Acknowledged` to `DatabaseSteward`." in text
 
 
 def test_a_second_reply():
@@ -122,7 +122,7 @@ def test_a_message_that_is_not_the_first_one():
 
     kind, text = crash_of(Eager)
     assert kind is ViolationError
-    assert "first wait for `DatabaseSteward?SchemaChanged`" in text
+    assert "first wait for `SchemaChanged` from `DatabaseSteward`" in text
 
 
 def test_what_is_refused_can_be_done_right():
