@@ -60,7 +60,7 @@ def reviews_page(page, served):
     path = next(path for path in served.studio.files.paths if path.name == "approval.accord")
     store = served.studio.desk.store
     if store.session("invoice-2026-17") is None:
-        tools = {"read_invoice": lambda **_: {"total": 250}, "pay": lambda **_: "paid"}
+        tools = {"read_invoice": lambda **_: {"total": 250}, "pay": lambda **_: "paid", "report": lambda **_: None}
         guard = Guard(path, store=store, key="invoice-2026-17", tools=tools)
         guard.run([ToolCall("read_invoice", {}, "c1")])
         guard.run([ToolCall("pay", {"amount": 250, "iban": "DE02 1203 0000 0000 2020 51"}, "c2")])

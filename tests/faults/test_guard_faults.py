@@ -28,6 +28,7 @@ class Workshop:
             key="s1",
             tools={call.name: lambda name=call.name: self.work(name) for call in BATCH},
             clock=lambda: 0,
+            events=["stop"],
         )
 
     def work(self, name):

@@ -61,7 +61,7 @@ def test_an_interrupt_anywhere_forgets_no_call(act):
     contract = walked("!a.!b.!c.end")
     for line in range(60):
         ran = []
-        guard = Guard(contract)
+        guard = Guard(contract, events=["c"])
         a = guard.tool(name="a")(lambda: ran.append("a"))  # noqa: B023 - called in this round
         b = guard.tool(name="b")(lambda: ran.append("b"))  # noqa: B023 - the same
         a()
@@ -117,7 +117,7 @@ def in_a_child(act):
 def test_a_forked_process_has_no_session():
     """Else what may happen once could happen once on each side."""
     contract = walked("!a.!b.!c.end")
-    guard = Guard(contract, tools={"a": lambda: "ran"})
+    guard = Guard(contract, tools={"a": lambda: "ran"}, events=["b", "c"])
     a = guard.tool(name="a")(lambda: "ran")
     assert "keep it in a store" in in_a_child(lambda: guard.run([ToolCall("a")])[0].error)
     assert "keep it in a store" in in_a_child(a)
@@ -128,7 +128,7 @@ def test_a_forked_process_has_no_session():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 def test_a_tool_may_fork():
-    guard = Guard(walked("!a.!b.!c.end"))
+    guard = Guard(walked("!a.!b.!c.end"), events=["b", "c"])
     said = []
 
     @guard.tool

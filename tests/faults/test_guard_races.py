@@ -166,7 +166,8 @@ def test_cancelled_at_random_points_what_had_begun_counts_and_the_rest_does_not(
         this = Round(number)
         keeps = this.dice.random() < 0.5
         tools = {name: this.tool(name) for name in "abcd"}
-        guard = Guard(contract, tools=tools, patience=999, failed="keep" if keeps else "release", **kept())
+        failed = "keep" if keeps else "release"
+        guard = Guard(contract, tools=tools, patience=999, failed=failed, events=["again"], **kept())
         names = asyncio.run(this.run(guard))
         assert guard.out() == [], "nothing stays reserved"
         for name in names:

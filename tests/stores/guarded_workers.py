@@ -46,7 +46,7 @@ def work(task, key, name, answers):
         return tool
 
     tools = {"pay": does("pay"), "wire": does("wire")}
-    guard = Guard(COMPILED, store=store, key=key, tools=tools, patience=10**9)
+    guard = Guard(COMPILED, store=store, key=key, tools=tools, patience=10**9, events=["stop"])
     for _ in count():
         what = "wire" if dice.random() < 0.1 else "pay"
         call = f"{what} {dice.randrange(IDS)}"

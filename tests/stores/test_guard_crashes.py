@@ -69,7 +69,14 @@ def check_ledgers(harness, happened, settled):
             returned = {e["detail"]["call"] for e in entries if e["act"] == "note" and e["what"] == "call returned"}
             returned |= {e["meta"]["call"] for e in entries if e["act"] == "attempt" and e["event"] == "?wire"}
             assert {call for k, _, call in settled if k == key} <= returned, "settled, and lost"
-            guard = Guard(contract, store=store, key=key, tools={"pay": lambda call: call}, patience=10**9)
+            guard = Guard(
+                contract,
+                store=store,
+                key=key,
+                tools={"pay": lambda call: call},
+                events=["stop", "wire"],
+                patience=10**9,
+            )
             out = {each.ticket for each in guard.out()}
             assert {call for k, _, call in happened if k == key} <= returned | out, "has happened, and nobody knows"
             left += len(out)

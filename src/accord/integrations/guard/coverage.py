@@ -130,7 +130,7 @@ class Survey:
         given = by_default if lines is None else _given(lines, set(tools), self._events)
         missing = used - given - gated - {UNRECOGNIZED}
         if lines is not None:
-            missing |= _named(lines) - {*map(normalise, tools), *self._events}
+            missing |= _named(lines, gated) - {*map(normalise, tools), *self._events}
         looked_at = used if lines is None else None
         unseen = [name for name in tools if not _is_seen(policy, name, looked_at)]
         passing = [name for name in unseen if _passes(policy, name)]
@@ -186,9 +186,10 @@ def _given(lines: Sequence[EventLine], tools: set[str], events: frozenset[str]) 
     }
 
 
-def _named(lines: Sequence[EventLine]) -> set[str]:
-    """The names of tools and events that the lines of an events block speak of."""
-    return {normalise(name) for line in lines if _is_ours(line) for name in line.origin.names}  # type: ignore[union-attr] # it is named
+def _named(lines: Sequence[EventLine], gated: set[str]) -> set[str]:
+    """The names of tools and events that the lines of an events block speak of; steps of people come from people."""
+    ours = [line for line in lines if _is_ours(line) and line.label not in gated]
+    return {normalise(name) for line in ours for name in line.origin.names}  # type: ignore[union-attr] # it is named
 
 
 def _is_ours(line: EventLine) -> bool:

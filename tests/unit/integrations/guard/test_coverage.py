@@ -130,6 +130,10 @@ class TestSources:
         assert labels(contract, "book", events=["Payment"]) == ["cancel"]
         assert labels(contract, "search") == ["Mutate", "Paid", "Payment", "book", "cancel"]
 
+    def test_the_step_of_a_person_in_an_events_block(self):
+        contract = "protocol P = ?Ok by human.!pay.end events { Ok when event Approval  pay when call pay }"
+        assert labels(contract, "pay") == []
+
     def test_rules_about_another_protocol_of_the_contract(self):
         contract = """
         protocol Front = !ask.end
