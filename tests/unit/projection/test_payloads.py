@@ -148,7 +148,14 @@ def test_live_and_recorded_agree(soak, health):
     def any_value(depth=0):
         kind = rng.randrange(9 if depth < 3 else 6)
         if kind < 6:
-            return [None, rng.choice([True, False]), rng.randrange(-5, 5), rng.choice([0.5, 1.0, 1e-9, 1e300, 10**30]), "text", "é {"][kind]
+            return [
+                None,
+                rng.choice([True, False]),
+                rng.randrange(-5, 5),
+                rng.choice([0.5, 1.0, 1e-9, 1e300, 10**30]),
+                "text",
+                "é {",
+            ][kind]
         if kind == 6:
             return [any_value(depth + 1) for _ in range(rng.randrange(3))]
         return {
