@@ -76,7 +76,7 @@ USER = "user"
 class Labeller:
     """Gives messages their labels. Pure: the same message always has the same label."""
 
-    __slots__ = ("_by_name", "_others", "_results", "lines", "refuses_unmatched_calls")
+    __slots__ = ("_behind", "_first", "_kept", "_results", "lines", "refuses_unmatched_calls")
 
     def __init__(self, events: Events | None, results: frozenset[str] | None) -> None:
         """`results` are the labels whose results a protocol speaks of; `None` where there are rules alone."""
@@ -84,29 +84,21 @@ class Labeller:
         self.refuses_unmatched_calls = results is not None
         """Whether a call without a label is a violation: under a protocol it is, under rules alone it passes."""
         self.lines: tuple[EventLine, ...] | None = None if events is None else events.lines
-        self._by_name: dict[str, dict[str | None, _Found]] = {}
-        self._others: dict[str, _Found] = {}
-        for kind in DIRECTIONS if self.lines is not None else ():
-            lines = [(number, line) for number, line in enumerate(self.lines or ()) if _is_about(line, kind)]
-            names = {name for _, line in lines if isinstance(line.origin, Named) for name in line.origin.names}
-            self._by_name[kind] = {name: _candidates(lines, kind, name) for name in names}
-            self._others[kind] = _candidates(lines, kind, None)
+        numbered = list(enumerate(self.lines or ()))
+        self._kept = next((number for number, line in numbered if line.as_named), None)
+        """The number of `as named otherwise`, if there is such a line; those behind it have a table of their own."""
+        self._first = _Table(numbered[: self._kept])
+        self._behind = _Table([] if self._kept is None else numbered[self._kept + 1 :])
 
     def label(self, message: RawMessage) -> Label | None:
         """The label of a message, `None` if nothing says what it is."""
         if self.lines is None:
             return self._plain(message)
-        kind = message.kind
-        named, others, name = self._by_name[kind], self._others[kind], message.name
-        found = named.get(name, others)
-        if found is others and name is not None and not name.isascii():
-            found = named.get(normalise(name), others)
-        if type(found) is not list:
-            return found  # type: ignore[return-value] # mypy does not see that it is no list
-        for test, label in found:
-            if test is None or test(message):
-                return label
-        return None
+        found = self._first.label(message)
+        if found is not None or self._kept is None:
+            return found
+        plain = self._plain(message)
+        return self._behind.label(message) if plain is None else plain._replace(line=self._kept)
 
     def _hears(self, label: str) -> bool:
         """Whether the result of a tool is an event."""
@@ -131,16 +123,55 @@ class Labeller:
     def candidates(self, kind: MessageKind, name: str | None) -> list[Candidate]:
         """What a message of that kind and name can be: the first of these that has no test, or whose test it passes."""
         if self.lines is None:
-            if kind in {"result", "error"} and name:
-                label = normalise(name)
-                test = _answers_the_agent if self._hears(label) else _is_labelled
-                return [(test, Label(DIRECTIONS[kind], label))]
-            return [(None, Label(DIRECTIONS[kind], normalise(name)))] if name and kind in {"call", "event"} else []
-        others = self._others[kind]
-        found = self._by_name[kind].get(name if name is None else normalise(name), others)
+            return self._plain_candidates(kind, name)
+        found = self._first.candidates(kind, name)
+        if self._kept is not None:
+            found += [(test, label._replace(line=self._kept)) for test, label in self._plain_candidates(kind, name)]
+            found += self._behind.candidates(kind, name)
+        return found
+
+    def _plain_candidates(self, kind: MessageKind, name: str | None) -> list[Candidate]:
+        if kind in {"result", "error"} and name:
+            label = normalise(name)
+            test = _answers_the_agent if self._hears(label) else _is_labelled
+            return [(test, Label(DIRECTIONS[kind], label))]
+        return [(None, Label(DIRECTIONS[kind], normalise(name)))] if name and kind in {"call", "event"} else []
+
+
+class _Table:
+    """Some lines of a block: kind and name of a message lead to those that could take it."""
+
+    __slots__ = ("_by_name", "_others")
+
+    def __init__(self, numbered: Sequence[tuple[int, EventLine]]) -> None:
+        self._by_name: dict[str, dict[str | None, _Found]] = {}
+        self._others: dict[str, _Found] = {}
+        for kind in DIRECTIONS:
+            lines = [(number, line) for number, line in numbered if _is_about(line, kind)]
+            names = {name for _, line in lines if isinstance(line.origin, Named) for name in line.origin.names}
+            self._by_name[kind] = {name: _candidates(lines, kind, name) for name in names}
+            self._others[kind] = _candidates(lines, kind, None)
+
+    def label(self, message: RawMessage) -> Label | None:
+        """What the first line says that takes the message."""
+        kind = message.kind
+        named, others, name = self._by_name[kind], self._others[kind], message.name
+        found = named.get(name, others)
+        if found is others and name is not None and not name.isascii():
+            found = named.get(normalise(name), others)
+        if type(found) is not list:
+            return found  # type: ignore[return-value] # mypy does not see that it is no list
+        for test, label in found:
+            if test is None or test(message):
+                return label
+        return None
+
+    def candidates(self, kind: MessageKind, name: str | None) -> list[Candidate]:
+        """The lines that could take a message of that kind and name."""
+        found = self._by_name[kind].get(name if name is None else normalise(name), self._others[kind])
         if found is None:
             return []
-        return found if isinstance(found, list) else [(None, found)]
+        return list(found) if isinstance(found, list) else [(None, found)]
 
 
 def _answers_the_agent(message: RawMessage) -> bool:
@@ -153,7 +184,7 @@ def _is_labelled(message: RawMessage) -> bool:
 
 
 def _is_about(line: EventLine, kind: MessageKind) -> bool:
-    return line.origin is None or line.origin.kind == kind
+    return not line.as_named and (line.origin is None or line.origin.kind == kind)
 
 
 def _candidates(lines: Sequence[tuple[int, EventLine]], kind: MessageKind, name: str | None) -> _Found:

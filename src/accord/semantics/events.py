@@ -34,14 +34,16 @@ def label_of(
     """
     way = direction(kind)
     name = None if name is None else unicodedata.normalize("NFC", name)
+    plain = kind not in {"user", "agent", "user call"} and not answers_user and bool(name)
+    if kind in {"result", "error"} and heard is not None and name not in heard:
+        plain = False
     if events is None:
-        if kind in {"user", "agent", "user call"} or answers_user or not name:
-            return None
-        if kind in {"result", "error"} and heard is not None and name not in heard:
-            return None
-        return way, name, None
+        return (way, name, None) if plain else None
     for number, line in enumerate(events.lines):
-        if fits(line, kind, name, payload):
+        if line.as_named:
+            if plain:
+                return way, name, number
+        elif fits(line, kind, name, payload):
             return way, line.label, number
     return None
 
