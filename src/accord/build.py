@@ -83,6 +83,7 @@ __all__ = [
     "all_at_once",
     "all_of",
     "any_of",
+    "as_named",
     "at_least",
     "at_most",
     "before",
@@ -464,6 +465,11 @@ def ignore(origin: Origin | None = None, *where: Guard) -> EventLine:
 def otherwise(label: str) -> EventLine:
     """`Label otherwise`."""
     return EventLine(_label(label), None)
+
+
+def as_named() -> EventLine:
+    """`as named otherwise`: messages that have a name keep it as their label."""
+    return EventLine(None, None, as_named=True)
 
 
 def says(speaker: Speaker, text: str = "", *, matches: str | None = None) -> Says:

@@ -16,11 +16,11 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from accord import Guard, Ledger, MemorySink, MemoryStore
+from accord.choreography.compiling import compile_contract
 from accord.integrations.guard.options import Options, make_policy
 from accord.integrations.guard.state import State
 from accord.langchain import AccordMiddleware
 from accord.langchain.hearing import Hearing
-from accord.machine.contract import compile_contract
 from accord.monitor.step import begin
 from tests.agents.scripted import Recorder, Scripted, agent_of, asked, call, config, say, told
 

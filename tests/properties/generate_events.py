@@ -45,4 +45,7 @@ def random_line(rng):
 
 
 def random_events(rng):
-    return Events(tuple(random_line(rng) for _ in range(rng.randint(1, 7))))
+    lines = [random_line(rng) for _ in range(rng.randint(1, 7))]
+    if rng.random() < 0.3:
+        lines.insert(rng.randint(0, len(lines)), EventLine(None, None, as_named=True))
+    return Events(tuple(lines))

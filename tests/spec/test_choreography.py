@@ -13,10 +13,10 @@ from tests.properties.choreographing import unfolded
 import accord
 from accord import ContractError
 from accord.choreography import compile_choreography, findings_in
+from accord.choreography import compiling as machine_contract
 from accord.diagnostics import Source
 from accord.language import examine, parse, print_document
 from accord.limits import DEFAULT_LIMITS
-from accord.machine import contract as machine_contract
 from accord.semantics.crew import explore
 from accord.semantics.exchanges import agrees
 

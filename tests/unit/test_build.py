@@ -65,6 +65,7 @@ SAME = {
         "r", b.within("7d", "A", Combination("and", (Happened(b.message("B")), Happened(b.message("C"))))), each="id"
     ),
     'rule "r" { at most 3 A }': b.rule("r", b.limit(3, "A")),
+    "events { A when call a as named otherwise }": b.events(b.when("A", b.named("call", "a")), b.as_named()),
     "tools { [pay, refund] fails unknown otherwise fails done }": b.tools(
         b.fails("unknown", "pay", "refund"), b.fails("done")
     ),

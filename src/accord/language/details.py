@@ -154,6 +154,8 @@ def _event_name(name: str) -> str:
 
 def print_event_label(line: EventLine) -> str:
     """What stands first in a line of events."""
+    if line.as_named:
+        return "as named"
     return "ignore" if line.label is None else _event_name(line.label)
 
 

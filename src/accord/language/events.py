@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DIRECTIONS",
+    "NAMED_KINDS",
     "SPEAKERS",
     "EventLine",
     "Events",
@@ -35,6 +36,9 @@ SPEAKERS: tuple[Speaker, ...] = ("user", "agent")
 
 NamedKind: TypeAlias = Literal["call", "user call", "result", "error", "event"]
 MessageKind: TypeAlias = Speaker | NamedKind
+
+NAMED_KINDS: frozenset[NamedKind] = frozenset({"call", "result", "error", "event"})
+"""The messages whose name is their label where nothing else is said."""
 
 DIRECTIONS: dict[MessageKind, Direction] = {
     "user": "?",
@@ -70,13 +74,17 @@ Origin: TypeAlias = Says | Named
 
 @dataclass(frozen=True, slots=True)
 class EventLine:
-    """`Label when origin where guards`, or `Label otherwise`, which has no origin. Without a label: `ignore`."""
+    """`Label when origin where guards`, or `Label otherwise`, which has no origin. Without a label: `ignore`.
+
+    `as named otherwise` has neither: messages that have a name keep it as their label, as they do without a block.
+    """
 
     label: str | None
     origin: Origin | None
     guards: tuple[Guard, ...] = ()
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     label_span: Span = field(default=NOWHERE, compare=False, repr=False)
+    as_named: bool = False
 
     @property
     def direction(self) -> Direction | None:
@@ -90,3 +98,8 @@ class Events:
 
     lines: tuple[EventLine, ...]
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+    @property
+    def keeps_names(self) -> bool:
+        """Whether messages that no line takes keep their names as labels."""
+        return any(line.as_named for line in self.lines)

@@ -4,7 +4,7 @@ Every node is an object whose `kind` says what it is. Places in the text and com
 comes back exactly. Reading trusts nothing: what does not fit is a `UsageError` that says where, as a path from `$`.
 
 Version 2 added deadlines and slices, version 3 the events block and what is between roles, version 4 protocols that are
-open and the tools block. A contract is written in
+open, the tools block and `as named otherwise`. A contract is written in
 the oldest version that can hold it, so that whoever reads only that one still can.
 """
 
@@ -66,7 +66,7 @@ OLDEST, TIMED, LABELLED, VERSION = 1, 2, 3, 4
 _LACKING = (
     (TIMED, "neither deadlines nor slices"),
     (LABELLED, "no events, records, enums or protocols between roles"),
-    (VERSION, "no tools and no protocols that are open"),
+    (VERSION, "no tools, no `as named otherwise` and no protocols that are open"),
 )
 """What a version before that one does not have."""
 
@@ -82,7 +82,8 @@ def document_to_json(document: Document) -> dict[str, Json]:
 
 def _version_of(document: Document) -> int:
     """The oldest version that can hold a document."""
-    if document.tools is not None or any(declaration.is_open for declaration in document.declarations):
+    keeps_names = document.events is not None and document.events.keeps_names
+    if keeps_names or document.tools is not None or any(found.is_open for found in document.declarations):
         return VERSION
     if document.events is not None or document.globals or document.types:
         return LABELLED

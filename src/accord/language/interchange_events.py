@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["events_from_json", "events_to_json"]
 
 _OTHERWISE = "otherwise"
+_AS_NAMED = "as named otherwise"
 
 
 def events_to_json(events: Events, clause_to_json: Callable[[Clause], Json]) -> list[Json]:
@@ -28,6 +29,8 @@ def events_to_json(events: Events, clause_to_json: Callable[[Clause], Json]) -> 
 
 
 def _line_to_json(line: EventLine, clause_to_json: Callable[[Clause], Json]) -> Json:
+    if line.as_named:
+        return {"when": _AS_NAMED}
     written: dict[str, Json] = {"label": line.label, "when": _OTHERWISE if line.origin is None else line.origin.kind}
     if isinstance(line.origin, Says):
         written["matches" if line.origin.is_pattern else "says"] = line.origin.text
@@ -45,6 +48,10 @@ def events_from_json(reader: ObjectReader, clause_from_json: Callable[[object, s
 
 def _line(value: object, at: str, clause_from_json: Callable[[object, str], Clause]) -> EventLine:
     reader = ObjectReader(value, at)
+    if reader.value.get("when") == _AS_NAMED:
+        reader.read.add("when")
+        reader.done()
+        return EventLine(None, None, as_named=True)
     reader.read.add("label")
     label = None if reader.value.get("label") is None else reader.label()
     origin = _origin(reader)

@@ -38,6 +38,8 @@ class Label(NamedTuple):
     """Which line of the events block said so, from 0; `None` without a block."""
     by: str | None = None
     """Who made the step: what a user says is said by a person, which is what gates ask for."""
+    by_name: bool = False
+    """Whether it is the name that the tool or the event has itself."""
 
 
 Test: TypeAlias = "Callable[[Happened], bool]"
@@ -60,14 +62,17 @@ def labeller_of(contract: Contract) -> Labeller:
 class Labeller:
     """Gives happenings their labels. Pure: the same happening always has the same label."""
 
-    __slots__ = ("_by_name", "_others", "lines")
+    __slots__ = ("_by_name", "_others", "_plain", "lines")
 
     def __init__(self, events: Events | None) -> None:
         self.lines: tuple[EventLine, ...] | None = None if events is None else events.lines
         self._by_name: dict[str, dict[str | None, _Found]] = {}
         self._others: dict[str, _Found] = {}
+        numbered = list(enumerate(self.lines or ()))
+        self._plain = next((number for number, line in numbered if line.as_named), None)
+        """The number of the line `as named otherwise`, if there is one."""
         for kind in DIRECTIONS if self.lines is not None else ():
-            lines = [(number, line) for number, line in enumerate(self.lines or ()) if _is_about(line, kind)]
+            lines = [(number, line) for number, line in numbered if _is_about(line, kind)]
             names = {name for _, line in lines if isinstance(line.origin, Named) for name in line.origin.names}
             self._by_name[kind] = {name: _candidates(lines, kind, name) for name in names}
             self._others[kind] = _candidates(lines, kind, None)
@@ -84,7 +89,15 @@ class Labeller:
         own = None if name is None else normalise(name)
         if self.lines is None:
             return _by_its_name(kind, own)
-        return self._by_name[kind].get(own, self._others[kind])
+        found = self._by_name[kind].get(own, self._others[kind])
+        if self._plain is None:
+            return found
+        before = [candidate for candidate in found if (candidate[1].line or 0) < self._plain]
+        if before and before[-1][0] is None:
+            return before
+        plain = [(test, label._replace(line=self._plain)) for test, label in _by_its_name(kind, own)]
+        behind = found[len(before) :]
+        return [*before, *plain, *behind]
 
     @property
     def reads_outputs(self) -> bool:
@@ -97,7 +110,8 @@ def _by_its_name(kind: Kind, name: str | None) -> list[Candidate]:
     """What a happening is if no line says so."""
     if not name or kind in SPEAKERS or kind == "user call":
         return []
-    return [(_answers_the_agent if kind in {"result", "error"} else None, Label(DIRECTIONS[kind], name))]
+    label = Label(DIRECTIONS[kind], name, by_name=True)
+    return [(_answers_the_agent if kind in {"result", "error"} else None, label)]
 
 
 def _answers_the_agent(message: Happened) -> bool:
@@ -107,7 +121,7 @@ def _answers_the_agent(message: Happened) -> bool:
 
 
 def _is_about(line: EventLine, kind: Kind) -> bool:
-    return line.origin is None or line.origin.kind == kind
+    return not line.as_named and (line.origin is None or line.origin.kind == kind)
 
 
 def _candidates(lines: Sequence[tuple[int, EventLine]], kind: Kind, name: str | None) -> _Found:

@@ -243,7 +243,7 @@ class Projection:
         if label.label is None:
             return Projected("ignored", None, label)
         pair = label.direction, label.label
-        if kind == "event" and label.line is None and pair not in self._named and pair not in self._watched:
+        if kind == "event" and label.by_name and pair not in self._named and pair not in self._watched:
             strict = self._strict(label)
             return strict._replace(outcome="unnamed", event=strict.event if self.closed else None)
         if kind in {"call", "event"} or self._is_for_protocol(kind, label, pair):
@@ -257,7 +257,7 @@ class Projection:
         if pair[1] == UNRECOGNIZED:
             return True
         # Nobody takes the name of a tool for that of an approval; who writes a line that says so is told.
-        return pair in self._named if kind not in ENDS or label.line is not None else label.label in self._ends
+        return pair in self._named if kind not in ENDS or not label.by_name else label.label in self._ends
 
     def _strict(self, label: Label, *, to_rules: bool = False) -> Projected:
         assert label.label is not None  # noqa: S101 - what is ignored comes to nobody

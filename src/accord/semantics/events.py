@@ -32,12 +32,14 @@ def label_of(
     """
     way = direction(kind)
     name = None if name is None else unicodedata.normalize("NFC", name)
+    plain = kind not in {"user", "agent", "user call"} and not answers_user and bool(name)
     if events is None:
-        if kind in {"user", "agent", "user call"} or answers_user or not name:
-            return None
-        return way, name, None
+        return (way, name, None) if plain else None
     for number, line in enumerate(events.lines):
-        if fits(line, kind, name, payload):
+        if line.as_named:
+            if plain:
+                return way, name, number
+        elif fits(line, kind, name, payload):
             return way, line.label, number
     return None
 

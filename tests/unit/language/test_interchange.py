@@ -50,7 +50,7 @@ def test_an_open_protocol_comes_back():
     assert value["version"] == 4
     assert [item.get("open") for item in value["items"]] == [True, True, None]
     assert document_from_json(value).items == parse(text).items
-    with pytest.raises(UsageError, match="version 3 has no tools and no protocols that are open"):
+    with pytest.raises(UsageError, match="version 3 has no tools, no `as named otherwise` and no"):
         document_from_json({**value, "version": 3})
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from accord.choreography.compiling import compile_contract
 from accord.errors import UsageError
-from accord.machine.contract import compile_contract
 from accord.projection import Happening, projection_of
 from accord.sources.model import Message
 

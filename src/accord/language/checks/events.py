@@ -10,7 +10,7 @@ from accord.language.checks.payloads import check_clauses
 from accord.language.checks.rules import patterns_of
 from accord.language.clauses import Guard, Value
 from accord.language.details import print_event_line
-from accord.language.events import Events, Named, Says
+from accord.language.events import NAMED_KINDS, Events, Named, Says
 from accord.language.global_tree import exchanges_in
 from accord.language.labels import print_label, print_word
 from accord.language.tree import Action
@@ -79,6 +79,8 @@ def _shadowed(document: Document, events: Events) -> list[Diagnostic]:
 
 
 def _covers(wide: EventLine, narrow: EventLine) -> bool:
+    if wide.as_named:
+        return narrow.as_named or (narrow.origin is not None and narrow.origin.kind in NAMED_KINDS)
     if wide.origin is None:
         return True
     if wide.guards and set(wide.guards) - set(narrow.guards):
@@ -137,12 +139,22 @@ def _never_produced(document: Document, events: Events) -> list[Diagnostic]:
     for direction, label, span, gated in sorted(_uses(document), key=lambda use: use[2]):
         ways = produced.get(label, set())
         known = bool(ways) if direction is None else bool(ways & {direction, None})
+        known |= events.keeps_names and not (
+            direction == "!" and any(_takes_calls(line, label) for line in events.lines)
+        )
         # A person's step is told by whoever knows the person; messages need not.
         if known or gated or label == UNRECOGNIZED or (direction, label) in told:
             continue
         told.add((direction, label))
         findings.append(_unknown(direction, label, span, document, events, produced))
     return findings
+
+
+def _takes_calls(line: EventLine, name: str) -> bool:
+    """Whether it takes all calls of a tool, so that none keeps its name."""
+    return (
+        not line.guards and isinstance(line.origin, Named) and line.origin.kind == "call" and name in line.origin.names
+    )
 
 
 def _unknown(

@@ -18,7 +18,7 @@ __all__ = ["read_events"]
 
 _A_LINE_IS = (
     'a line says `Label when user says matches "…"`, `Label when call NAME`, `Label when result of NAME where …`, '
-    "`ignore when …` or `Label otherwise`"
+    "`ignore when …`, `Label otherwise` or `as named otherwise`"
 )
 _AN_ORIGIN_IS = (
     "messages come from `user says`, `agent says`, `call NAME`, `user call NAME`, `result of NAME`, `error of NAME` or "
@@ -53,6 +53,12 @@ def read_events(cursor: Cursor) -> Events | None:
 
 def _line(cursor: Cursor) -> EventLine:
     first, reports_before = cursor.token, cursor.reports
+    if _is_word(first, "as") and _is_word(cursor.ahead(1), "named"):
+        label_span = Span(first.start, cursor.ahead(1).end)
+        cursor.at += 2
+        if not _word(cursor, "otherwise"):
+            raise _fail(cursor, "expected `otherwise` behind `as named`", cursor.token, _A_LINE_IS)
+        return EventLine(None, None, (), _since(cursor, first), label_span, as_named=True)
     found = cursor.label("a label")
     if found is None or cursor.reports > reports_before:
         raise _Unreadable
