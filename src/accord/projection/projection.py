@@ -272,7 +272,7 @@ class Projection:
 
     def _sent(self, name: str | None) -> Possible:
         """What a program says that the agent does; the lines of the events are about what it receives."""
-        return [(None, self._placed("event", Label("!", normalise(name or ""))))]
+        return [(None, self._placed("event", Label("!", normalise(name or ""), by_name=True)))]
 
 
 def _is_labelled(happened: Happened) -> bool:
