@@ -12,6 +12,7 @@ from tests.properties.made import OPERANDS, block, kind_of
 SAID = ("user says", "agent says", "user says matches", "agent says matches")
 NAMED = ("call", "user call", "result", "error", "event")
 SHAPES = ("labelled", "ignored", "several names", "empty text", "no guard", "one guard", "several guards")
+REST = ("otherwise", "as named otherwise")
 PLACES = ("first", "between", "last", "alone", "decided", "guards held")
 
 
@@ -20,11 +21,13 @@ class MadeEvents:
 
     def __init__(self) -> None:
         never = block(SAID, ["several names"], "speech has no name")
-        never |= block((*NAMED, "otherwise"), ["empty text"], "only speech has a text")
+        never |= block((*NAMED, *REST), ["empty text"], "only speech has a text")
+        never |= block(["as named otherwise"], ["labelled"], "the message has the label")
+        never |= block(["as named otherwise"], ["alone"], "it stands beside other lines")
         never |= block(
-            ["otherwise"], ["several names", "one guard", "several guards", "guards held"], "it takes whatever is left"
+            REST, ["several names", "one guard", "several guards", "guards held"], "it takes whatever is left"
         )
-        self.lines = Census("lines of events", (*SAID, *NAMED, "otherwise"), (*SHAPES, *PLACES), never)
+        self.lines = Census("lines of events", (*SAID, *NAMED, *REST), (*SHAPES, *PLACES), never)
         literals = tuple(name for name in OPERANDS if name not in {"register", "set"})
         never = block(["in", "not in"], [n for n in literals if "list" not in n], "what something is in is a list")
         never |= block(["matches"], [n for n in literals if n != "text"], "a pattern is a text")
@@ -53,7 +56,7 @@ class MadeEvents:
 
 def _origin(line: EventLine) -> str:
     if line.origin is None:
-        return "otherwise"
+        return "as named otherwise" if line.as_named else "otherwise"
     if isinstance(line.origin, Named):
         return line.origin.kind
     return f"{line.origin.kind} says{' matches' * line.origin.is_pattern}"

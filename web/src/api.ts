@@ -42,6 +42,7 @@ export interface GraphEdge {
 
 export interface Graph {
   title: string;
+  open: boolean;
   each: string | null;
   states: number;
   hidden: number;

@@ -191,7 +191,7 @@ export class Picture {
 
   private describe(graph: Graph, marks: Marks): void {
     const current = marks.current?.length ? `; the session is in ${marks.current.join(" and ")}` : "";
-    const sliced = graph.each ? `, ${graph.each}` : "";
+    const sliced = `${graph.open ? ", open" : ""}${graph.each ? `, ${graph.each}` : ""}`;
     this.canvas.setAttribute("role", marks.grips ? "application" : "img");
     if (marks.grips) this.canvas.setAttribute("aria-roledescription", "drawing");
     this.canvas.setAttribute("aria-label", `machine of ${graph.title}${sliced}, ${graph.states} states${current}`);

@@ -146,7 +146,7 @@ class Walker {
     }
     const typed = h("input", { attributes: { type: "text", placeholder: '!pay {"amount": 3}', spellcheck: "false", autocomplete: "off" } });
     const typing = h("form", { class: "try", onsubmit: (event) => { event.preventDefault(); void this.walk({ text: typed.value }); } }, labelled("Try any event", typed, "such as !Ask, ?Approval by ana, @12.5 !Ask"), h("button", { text: "try it", attributes: { type: "submit" } }));
-    const anything = now.anything ? h("p", { class: "hint", text: now.sliced ? "Whatever the protocol does not name may happen too." : "There is no protocol: whatever the rules do not forbid may happen." }) : null;
+    const anything = now.anything ? h("p", { class: "hint", text: now.graph ? "Whatever the protocol does not name may happen too." : "There is no protocol: whatever the rules do not forbid may happen." }) : null;
     fill(
       this.moves,
       h("h2", { text: "May happen now" }),

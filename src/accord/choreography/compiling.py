@@ -20,6 +20,7 @@ from accord.language.interchange import document_from_json
 from accord.language.tree import Document
 from accord.limits import DEFAULT_LIMITS, Limits
 from accord.machine.contract import compile_document, read_source
+from accord.machine.orders import impossible_orders
 
 if TYPE_CHECKING:
     from accord.diagnostics import Diagnostic
@@ -85,6 +86,7 @@ def examine_contract(
     except ContractError as error:
         return None, None, error.diagnostics
     between = findings_in(document, limits)
+    findings += impossible_orders(contract)
     return document, None if between else contract, findings + between
 
 

@@ -351,6 +351,16 @@ _TABLE = (
         'rule "r" { before Pay(amount <= 100) require Approval }',
     ),
     Code(
+        "W054",
+        "result comes only behind a call that waits for it",
+        "A guard lets a call happen only if it is legal whatever becomes of the calls that are out. Here the second "
+        "call is legal only after the first, which may be taken back if it fails, so it waits for the first one's "
+        "result; and that comes only behind it. Let the two run side by side, or say in `tools` that a failed call was "
+        "made.",
+        "protocol P = !a.!b.?a.?b.end",
+        "protocol P = (!a.?a | !b.?b).end",
+    ),
+    Code(
         "E055",
         "`after each` requires more than a message",
         "`after each A require B` counts: as many Bs as As. So B is one message, or any of several.",

@@ -39,6 +39,7 @@ def graph_of(machine: Machine, around: Iterable[int], most: int | None) -> dict[
     title = visible(machine.name) if machine.name else "protocol"
     return {
         "title": title,
+        "open": machine.is_open,
         "each": None if machine.each is None else visible(print_slice(machine.each).removesuffix(":")),
         "states": count,
         "hidden": count - len(shown),

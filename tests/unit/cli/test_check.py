@@ -66,11 +66,11 @@ def test_bytes_that_are_no_text(accord, write):
 
 
 def test_what_only_compiling_finds(accord, write, monkeypatch):
+    from accord.choreography import compiling
     from accord.limits import Limits
-    from accord.machine import contract
 
-    compile_document = contract.compile_document
-    monkeypatch.setattr(contract, "compile_document", lambda d, _: compile_document(d, Limits(states=2)))
+    compile_document = compiling.compile_document
+    monkeypatch.setattr(compiling, "compile_document", lambda d, _: compile_document(d, Limits(states=2)))
     result = accord("check", write("!a.!b.!c.end"))
     assert result.exit_code == 1
     assert "E028" in result.stdout

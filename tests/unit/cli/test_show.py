@@ -15,6 +15,7 @@ def test_all_protocols_one_after_another(accord, write):
     assert result.exit_code == 0
     assert result.stdout == (
         "protocol P, 2 states\n → 0  !a → 1\n   1  end\n\nprotocol Q, 2 states\n → 0  ?b → 1\n   1  end\n"
+        "\nif a call fails\n   a  undone (by default)\n"
     )
 
 
@@ -24,15 +25,18 @@ RULES = 'rule "a limit" { at most 3 a }\nrule "b" { before b require a by human 
 def test_rules_stand_behind_the_protocols(accord, write):
     result = accord("show", write(f"{TWO}\n{RULES}"))
     assert result.exit_code == 0
-    assert result.stdout.endswith(
+    assert (
         ' → 0  ?b → 1\n   1  end\n\n2 rules\n   "a limit"  at most 3 a\n   "b"        before b require a by human\n'
-    )
+        "\nif a call fails\n   a  unknown (by default: a limit counts it)\n"
+    ) in result.stdout
     assert result.stdout.count("2 rules") == 1
 
 
 def test_rules_alone(accord, write):
     result = accord("show", write(RULES))
-    assert result.stdout == '2 rules\n   "a limit"  at most 3 a\n   "b"        before b require a by human\n'
+    rules = '2 rules\n   "a limit"  at most 3 a\n   "b"        before b require a by human\n'
+    fails = "   a  unknown (by default: a limit counts it)\n   b  unknown (by default: it needs an approval)\n"
+    assert result.stdout == f"{rules}\nif a call fails\n{fails}"
     assert accord("show", write(RULES), "--protocol", "P").exit_code == 2
 
 

@@ -378,7 +378,7 @@ def test_a_contract_with_errors(accord, write):
 
 TIMED = "protocol A = !Ask.?{Yes, No.end} within 24h else !Remind.!Go.end"
 ORDERS = """
-protocol Order = each order_id: !create(total as t).?paid(amount == t) within 1h else !remind.!ship.end
+protocol Order open = each order_id: !create(total as t).?paid(amount == t) within 1h else !remind.!ship.end
 rule "logged" { each order_id: before ship require log(level > 1) }
 rule "hello" { at most 1 hello }
 """
@@ -501,7 +501,7 @@ class TestSlices:
         ]
         shown = accord("step", path, "--at", "0", input="\n".join(lines)).stdout
         *_, panel = shown.split("step> ")
-        assert "protocol Order, each order_id, 5 states" in panel
+        assert "protocol Order, open, each order_id, 5 states" in panel
         assert 'instances\n      order_id {"a": 1}            at 1, due in 1h\n' in panel
         assert '      order_id "\\u001b[31m\\u202e"  at 1, due in 59m 59s\n' in panel
         assert '      order_id "o-1"               finished\n' in panel
