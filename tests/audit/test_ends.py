@@ -1,0 +1,53 @@
+"""Audits see of ends of calls what a guard sees, and rules see what only they name."""
+
+from __future__ import annotations
+
+import pytest
+
+from accord.audit.judging import StepJudge, TableJudge, is_for_table
+from accord.machine.contract import compile_contract
+from accord.projection.open_calls import OpenCalls
+from accord.sources.model import Message, Run
+
+
+def run_of(*steps):
+    calls, messages = OpenCalls(), []
+    for index, (kind, name, body) in enumerate(steps):
+        message = Message(kind, index, body, name)
+        if kind == "call":
+            calls.add(message)
+        elif kind in {"result", "error"}:
+            message.answers = calls.answer(None, name)
+        messages.append(message)
+    return Run("r", "f", messages)
+
+
+def verdicts(contract, run):
+    compiled = compile_contract(contract)
+    judges = [StepJudge, *([TableJudge] if is_for_table(compiled) else [])]
+    found = {judge(compiled, None).judge(run).status for judge in judges}
+    assert len(found) == 1
+    return found.pop()
+
+
+PAID = ("call", "pay", {"amount": 1}), ("result", "pay", "done"), ("call", "bye", {})
+VERIFY = 'rule "r" { before !look require ?verify(ok == true) }'
+PLAIN = 'rule "r" { before !look require ?verify }'
+VERIFIED = ("call", "verify", {"order": 1}), ("result", "verify", {"ok": True}), ("call", "look", {"order": 1})
+
+
+@pytest.mark.parametrize(
+    ("contract", "steps", "status"),
+    [
+        ("rec L.{!pay.?pay(error == null).L, !bye.end}", PAID, "conforming"),
+        ("protocol P = each order: !verify.!look.end\n" + VERIFY, VERIFIED, "conforming"),
+        ("protocol P = each order: !verify.!look.end\n" + VERIFY, (VERIFIED[0], VERIFIED[2]), "violating"),
+        ("protocol P = !verify.!look.end\n" + VERIFY, VERIFIED, "conforming"),
+        ("protocol P = !verify.!look.end\n" + PLAIN, VERIFIED, "conforming"),
+        ("protocol P = !verify.!look.end\n" + PLAIN, (VERIFIED[0], VERIFIED[2]), "violating"),
+        (PLAIN, VERIFIED, "conforming"),
+        ("protocol P = each order: !verify.?verify.!look.end", VERIFIED, "conforming"),
+    ],
+)
+def test_ends(contract, steps, status):
+    assert verdicts(contract, run_of(*steps)) == status
