@@ -127,7 +127,7 @@ def test_a_gate_holds_across_processes(tmp_path, savers, request):
     assert [report["ran"] for report in second.values()] == [[]] * len(ALL)
     # The session of a monitor is in its process: a new one knows of nothing, so it lets nothing pass.
     lost = second.pop("enforcer")
-    assert (lost["status"], lost["told"][:12]) == ("running", "error: `!boo")
+    assert (lost["status"], lost["told"][:12]) == ("running", "error: `book")
     assert all("Nothing was decided" in report["asked"][0] for report in second.values())
     third = process(savers[2], path, '{"event_label": "Approval", "by": "ana"}')
     for kind in second:

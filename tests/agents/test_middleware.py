@@ -44,7 +44,7 @@ def run(request):
 
 def test_an_illegal_call_does_not_run_and_the_model_corrects_itself(recorder, run):
     def correct(messages):
-        assert "first call `search`" in messages[-1].content
+        assert "First call `search`, then `book`." in messages[-1].content
         assert messages[-1].status == "error"
         return say(call("search", "c2"))
 
@@ -287,7 +287,7 @@ def test_rules_alone_count_over_turns(recorder, run):
     run(agent, asked())
     result = run(agent, asked("more"))
     assert recorder.names == ["search", "search"]
-    assert told(result)[-1].startswith("error: `!search` is refused by the rule `twice`")
+    assert told(result)[-1].startswith("error: `search` is refused by the rule `twice`")
 
 
 def test_the_state_does_not_grow_with_the_history(recorder, run):

@@ -52,7 +52,7 @@ def test_a_payment_that_keeps_the_contract(accord, events):
         ((QUOTE, "!AskApproval ?Approval"), "only a person can make this step"),
         (
             (QUOTE, APPROVAL, pay(250), RECEIPT, QUOTE, pay(250)),
-            "since the last one, `Approval by human` has not happened",
+            "then a person must approve (`Approval`), then `Pay`",
         ),
         ((QUOTE, pay(5), "?Failure !Retry " * 3, "?Failure !Retry"), "refused by the rule `at most three retries`"),
         ((QUOTE, pay(5), '?Receipt {"id": "r1"} !File {"receipt": "r2"}'), 'the register holds "r1"'),
