@@ -6,11 +6,11 @@ is refused says nothing. What then is refused is refused in the middle of someth
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from accord.language import parse
-from accord.language.rules import Within
+from accord.language.rules import ForbidSequence, Within
 from tests.surfaces.capabilities import failure_lines, is_open, keeps_names
 from tests.surfaces.contracts import GATE, SIGN, STRANGER, TOOLS, Written, random_contract
 from tests.surfaces.happenings import ENDS, Happening, Outcome, Run
@@ -51,7 +51,10 @@ def random_pair(rng: Random, features: frozenset[str]) -> Pair:
             continue
         used = author.judge.features()
         if used <= features:
-            return Pair(written, run, used, author.judge.close())
+            outcome = author.judge.close()
+            if "several out" in used and "foreseen" not in features and is_foreseen(written.document, run, outcome):
+                continue
+            return Pair(written, run, used, outcome)
 
 
 class Author:
@@ -95,7 +98,26 @@ class Author:
         return len(open_ones) + len(self.judge.held) >= MOST_OPEN
 
     def tell(self, kind: str, name: str = "", body: object = None, **more) -> None:
-        self.judge.tell(Happening(kind, name, body, at=self.now if self.is_timed else 0.0, **more))
+        one = Happening(kind, name, body, at=self.now if self.is_timed else 0.0, **more)
+        if self.is_timed and not self.is_event(one):
+            one = replace(one, at=self.judge.clock)  # what nobody looks at tells nobody the time
+        self.judge.tell(one)
+
+    def is_event(self, one: Happening) -> bool:
+        """Whether the contract has a name for it, and looks at it."""
+        here, place = self.judge, None
+        if one.kind in ENDS:
+            place = next(at for at in reversed(range(len(here.run))) if here.run[at].kind == "call" and here.run[at].id == one.id)
+            if place in here.refused or (one.kind == "error" and here.calls[place].failure != "done"):
+                return False
+        payload = one.body if one.kind in {"call", "event"} else {"text": one.body}
+        payload = payload if place is None else end_of(one, here.run[place])
+        label = here.projection.label(one, payload)
+        if label.name is None:
+            return False
+        if one.kind in {"call", "event"} and here.projection.is_closed:
+            return (label.direction, label.name) in here.projection.named
+        return one.kind == "call" or here.projection.reaches(label.direction, label.name)
 
     # -- calls ---------------------------------------------------------------------------------------------------------
 
@@ -238,6 +260,15 @@ class Watcher(Judge):
         return frozenset(self.used | ({"unended"} if is_open else set()) | ({"long"} if len(self.run) >= 60 else set()))
 
 
+def is_foreseen(document, run: Run, outcome: Outcome) -> bool:
+    """Whether what a call that is out may return has decided something."""
+    blind = Judge(document, run[0].at)
+    blind.foresees = False
+    for one in run:
+        blind.tell(one)
+    return blind.close() != outcome
+
+
 def pair_of(text: str, run: Run, made: set[str] = frozenset()) -> Pair:
     """A pair that somebody has written down, or that shrinking has made."""
     document = parse(text)
@@ -253,8 +284,10 @@ def pair_of(text: str, run: Run, made: set[str] = frozenset()) -> Pair:
     watcher.speaks_of_ends = any(one.kind in ENDS for one in run)
     for one in run:
         watcher.tell(one)
-    used = watcher.features()
-    return Pair(watcher.written, run, used, watcher.close())
+    used, outcome = watcher.features(), watcher.close()
+    if "several out" in used and is_foreseen(document, run, outcome):
+        used |= {"foreseen"}
+    return Pair(watcher.written, run, used, outcome)
 
 
 def _of_contract(written: Written) -> set[str]:
@@ -288,11 +321,14 @@ def _of_happening(here: Judge, one: Happening, out: list) -> set[str]:
             found.add("retries")
     elif one.kind == "event":
         found.add("approvals" if one.by else "program events")
+        label = projection.label(one, one.body)
+        if projection.has_protocol and projection.declaration.each and ("?", label.name) not in projection.named:
+            found.add("strangers in slices")
     elif one.kind in {"user", "agent"}:
         found.add("text")
         label = projection.label(one, {"text": one.body})
-        if projection.has_protocol and (label.direction, label.name) in projection.watched - projection.named:
-            found.add("results for rules")
+        if projection.has_protocol and label.name and (label.direction, label.name) not in projection.named:
+            found.add("beside the protocol")
     else:
         found |= _of_end(here, one, out)
     return found
@@ -315,7 +351,11 @@ def _of_end(here: Judge, one: Happening, out: list) -> set[str]:
         found.add("odd values") if one.kind == "result" else None
     label = projection.label(one, payload).name
     if label is not None and projection.has_protocol and ("?", label) not in projection.named:
-        found |= {"results for rules"} if ("?", label) in projection.watched else set()
+        if ("?", label) in projection.watched or projection.events is not None:
+            found.add("beside the protocol")
+    if label is not None and not projection.has_protocol and ("?", label) not in projection.watched:
+        if any(isinstance(rule.body, ForbidSequence) for rule in here.document.rules):
+            found.add("beside the protocol")
     if isinstance(one.body, dict) and "k" in one.body:
         found.add("keys of calls")
     return found

@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-__all__ = ["ENDS", "Finding", "Happening", "Kind", "Outcome", "Run", "call_of", "shown"]
+__all__ = ["ENDS", "Finding", "Happening", "Kind", "Outcome", "Run", "call_of", "in_order", "shown"]
 
 Kind: TypeAlias = Literal["call", "result", "error", "user", "agent", "event"]
 ENDS = ("result", "error")
@@ -60,7 +60,8 @@ def _several(index: int | frozenset[int] | None) -> frozenset[int | None]:
 class Outcome:
     """What a surface says of a run.
 
-    `findings` are in the order in which they were judged; a surface that tells only the first has `only_first`.
+    `findings` are in the order of the run, whenever they were judged: a call that waits is judged late, and on some
+    surfaces later than on others. A surface that tells only the first has `only_first`.
     `complete` tells whether the run may stop where it does; `None` if the surface does not say.
     """
 
@@ -82,6 +83,11 @@ class Outcome:
         if self.findings:
             return "violating"
         return "conforming" if self.complete else "incomplete"
+
+
+def in_order(findings) -> tuple[Finding, ...]:
+    """Findings in the order of the run."""
+    return tuple(sorted(findings, key=lambda finding: min(_several(finding.index))))
 
 
 def call_of(run: Run, place: int) -> int | None:

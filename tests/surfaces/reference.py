@@ -27,7 +27,7 @@ from accord.semantics.places import advance, choices, start
 from accord.semantics.rules import decide, deadlines, in_context, owes, refuses
 from accord.semantics.rules import patterns as patterns_of
 from tests.surfaces.capabilities import failure_lines, is_open, keeps_names
-from tests.surfaces.happenings import ENDS, Finding, Happening, Outcome, Run, call_of
+from tests.surfaces.happenings import ENDS, Finding, Happening, Outcome, Run, call_of, in_order
 
 __all__ = ["NOTHING", "Judge", "Label", "Projection", "judge"]
 
@@ -414,6 +414,7 @@ class Judge:
         self.run: list[Happening] = []
         self.most_states = 0
         self.speaks_of_ends = True
+        self.foresees = True
 
     # -- possible states -----------------------------------------------------------------------------------------------
 
@@ -448,7 +449,7 @@ class Judge:
         ended = {
             there
             for label in item.ends
-            if self._sees(component, label)
+            if self.foresees and self._sees(component, label)
             for state in taken
             for there in component.ended(state, self._as_seen(item), label)
         }
@@ -536,7 +537,7 @@ class Judge:
                 return PROTOCOL
         elif ("!", label.name) not in projection.named and projection.is_closed:
             return PROTOCOL
-        elif projection.reaches("!", label.name):
+        else:
             late = self._pass_time(one.at)
             call.event = self._event("!", one, label.name, payload)
             call.to_rules = ("!", label.name) not in projection.named
@@ -626,7 +627,7 @@ class Judge:
             for component, states in zip(self.components, self.states(), strict=True)
             if not all(component.may_stop(state, self.clock) for state in states)
         ]
-        return Outcome(tuple(self.findings), not owing, self.waited)
+        return Outcome(in_order(self.findings), not owing, self.waited)
 
 
 def uses_time(document: Document) -> bool:

@@ -12,7 +12,7 @@ from accord import Guard, UsageError
 from accord.machine.contract import Contract
 from tests.surfaces.contracts import STRANGER, TOOLS
 from tests.surfaces.drivers.told import Ear, as_call, error_of, finding_of, is_ok, message_at
-from tests.surfaces.happenings import ENDS, Finding, Outcome, Run, call_of
+from tests.surfaces.happenings import ENDS, Finding, Outcome, Run, call_of, in_order
 
 __all__ = ["by_arun", "by_hand", "by_run"]
 
@@ -55,7 +55,7 @@ class Guarded:
         complete = is_ok(self.guard.close())
         if self.ear.broken is not None:
             raise self.ear.broken
-        return Outcome(tuple(self.ear.findings), complete, self.ear.waited)
+        return Outcome(in_order(self.ear.findings), complete, self.ear.waited)
 
 
 # -- run ---------------------------------------------------------------------------------------------------------------

@@ -5,9 +5,8 @@ from __future__ import annotations
 from accord import Monitor
 from accord.machine.contract import Contract
 from tests.surfaces.drivers.told import finding_of, is_ok
-from tests.surfaces.happenings import ENDS, Outcome, Run, call_of
+from tests.surfaces.happenings import ENDS, Finding, Outcome, Run, call_of
 from tests.surfaces.reference import PROTOCOL, Projection, arguments_of, end_of, failure_of
-from tests.surfaces.happenings import Finding
 
 __all__ = ["by_monitor"]
 
@@ -39,11 +38,9 @@ def by_monitor(contract: Contract, run: Run) -> Outcome:
                 refused.add(place)
                 findings.append(Finding(place, PROTOCOL))
             continue
-        named = (label.direction, label.name) in projection.named
-        if not projection.reaches(label.direction, label.name) and not (
-            projection.is_closed and one.kind in {"call", "event"} and not named
-        ):
-            continue
+        if one.kind != "call" and not projection.reaches(label.direction, label.name):
+            if one.kind != "event" or not projection.is_closed:
+                continue
         at = one.at if is_timed else None
         if label.direction == "!":
             verdict = monitor.send(label.name, payload, at=at)

@@ -19,6 +19,8 @@ def is_ok(verdict: object) -> bool:
 
 def clause_of(clause: str) -> str:
     """The clause as the reference names it."""
+    if clause.startswith("protocol"):
+        return "protocol"
     return clause.removeprefix('rule "').removesuffix('"') if clause.startswith('rule "') else clause
 
 
