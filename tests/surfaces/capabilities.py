@@ -59,10 +59,8 @@ _RECORDS = frozenset(
 )  # fmt: skip
 MISSING: dict[str, frozenset[str]] = {
     "*": _LANGUAGE | _MEANING,
-    **dict.fromkeys(
-        ("guard run", "guard arun", "guard by hand", "guard in memory store", "guard in sqlite"), _GUARDS
-    ),
-    "guard by hand": _GUARDS | {"waiting"},
+    **dict.fromkeys(("guard run", "guard arun"), _GUARDS),
+    **dict.fromkeys(("guard by hand", "guard in memory store", "guard in sqlite"), _GUARDS | {"waiting"}),
     "langchain": _GUARDS | {"waiting"},
     "tool middleware": frozenset({"everything"}),
     "trace": _RECORDS | {"events", "text", "slices", "program events", "approvals"},
@@ -86,8 +84,6 @@ BY_NATURE: dict[str, dict[str, str]] = {
         "beside the protocol": "it judges labelled events strictly: what a protocol does not name is refused",
     },
     "guard run": dict.fromkeys(("late", "overlap", "unended"), _IN_TURN),
-    "guard in memory store": dict.fromkeys(("late", "overlap", "unended"), _IN_TURN),
-    "guard in sqlite": dict.fromkeys(("late", "overlap", "unended"), _IN_TURN),
     "langchain": dict.fromkeys(("late", "overlap", "unended"), _IN_TURN)
     | dict.fromkeys(("program events", "approvals"), "the program around an agent has no entry there"),
     "tool middleware": dict.fromkeys(("late", "overlap", "unended"), _IN_TURN)

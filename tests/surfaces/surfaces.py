@@ -15,14 +15,10 @@ from tests.surfaces.drivers.guards import by_arun, by_hand, by_run
 from tests.surfaces.drivers.monitors import by_monitor
 from tests.surfaces.drivers.tools import by_tools
 
-__all__ = ["SLOW", "SURFACES"]
+__all__ = ["FORMATS", "SLOW", "SURFACES"]
 
 
 def in_memory_store(contract, run):
-    return by_run(contract, run, store=MemoryStore(), key="s")
-
-
-def by_hand_in_a_store(contract, run):
     return by_hand(contract, run, store=MemoryStore(), key="s")
 
 
@@ -38,7 +34,7 @@ def sqlite():
 
 def in_sqlite(contract, run):
     with sqlite() as store:
-        return by_run(contract, run, store=store, key="s")
+        return by_hand(contract, run, store=store, key="s")
 
 
 SURFACES = {
@@ -58,3 +54,6 @@ SURFACES = {
 
 SLOW = frozenset({"guard in memory store", "guard in sqlite", "langchain"})
 """Those in which LangChain or a store runs."""
+
+FORMATS = tuple(name for name in SURFACES if name.startswith("audit "))
+"""Audits, one for each format."""

@@ -73,7 +73,7 @@ def _judge(job: Job, path: Path, stream, source: str) -> None:
         worker.judge_file(job, str(path), stream)
         return
     original, worker._runs = worker._runs, lambda _job, _path, outputs=True: reader_of(source).read(  # noqa: ARG005
-        io.BufferedReader(path.open("rb")), "file"
+        io.BufferedReader(io.BytesIO(path.read_bytes())), "file"
     )
     try:
         worker.judge_file(job, str(path), stream)

@@ -7,6 +7,7 @@ before its own end; in `arun` each waits for a future that the driver fulfils wh
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 from accord import Guard, UsageError
 from accord.machine.contract import Contract
@@ -26,10 +27,16 @@ class Guarded:
     def __init__(self, contract: Contract, run: Run, tool, **options) -> None:
         self.run, self.ear, self.at = run, Ear(), 0
         names = {*TOOLS, STRANGER, *(one.name for one in run if one.kind == "call")}
-        self.guard = Guard(
-            contract, tools=dict.fromkeys(names, tool), clock=lambda: self.now, patience=10_000,
+        self.new_guard = partial(
+            Guard, contract, tools=dict.fromkeys(names, tool), clock=lambda: self.now, patience=10_000,
             observers=[self.ear], **options,
         )  # fmt: skip
+        self.own, self.is_stored = self.new_guard(), "store" in options
+
+    @property
+    def guard(self) -> Guard:
+        """The guard; of a session in a store another one each time, as if each step were made by another process."""
+        return self.new_guard() if self.is_stored else self.own
 
     @property
     def now(self) -> float:
@@ -138,7 +145,6 @@ async def _by_arun(contract: Contract, run: Run, options: dict) -> Outcome:
 def by_hand(contract: Contract, run: Run, **options) -> Outcome:
     """`reserve`, `start`, and `settle` or `fail`, for whoever runs tools in another way."""
     here = Guarded(contract, run, lambda **_: None, **options)
-    guard = here.guard
     tickets: dict[int, str] = {}
     held: list[int] = []
     early: dict[int, int] = {}
@@ -146,16 +152,16 @@ def by_hand(contract: Contract, run: Run, **options) -> Outcome:
     def ask(places: list[int]) -> None:
         nonlocal held
         held = []
-        for place, decision in zip(places, guard.reserve([as_call(run[place]) for place in places]), strict=True):
+        for place, decision in zip(places, here.guard.reserve([as_call(run[place]) for place in places]), strict=True):
             if decision.status == "held":
                 held.append(place)
             elif decision.admitted:
                 tickets[place] = decision.ticket
-                guard.start(decision.ticket)
+                here.guard.start(decision.ticket)
 
     def end(place: int, call: int) -> None:
         one, ticket = run[place], tickets.pop(call)
-        verdict = guard.settle(ticket, one.body) if one.kind == "result" else guard.fail(ticket, one.body)
+        verdict = here.guard.settle(ticket, one.body) if one.kind == "result" else here.guard.fail(ticket, one.body)
         if not is_ok(verdict) and not here.ear.findings[-1:] == [finding_of(place, verdict)]:
             here.ear.findings.append(finding_of(place, verdict))
         if held and run[held[0]].message == run[call].message:
