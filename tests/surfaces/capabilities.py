@@ -7,8 +7,8 @@ but for what a surface cannot have by its nature, and `LACKS` says why.
 
 from __future__ import annotations
 
-from accord.language import examine
 from accord.diagnostics import Source
+from accord.language import examine
 
 __all__ = ["BY_NATURE", "EVERYTHING", "FEATURES", "MISSING", "can", "failure_lines", "is_open", "keeps_names", "speaks"]
 
@@ -52,7 +52,7 @@ _LANGUAGE = frozenset({"open", "tools", "named otherwise"})
 _MEANING = frozenset(
     {"fails unknown", "fails done", "odd values", "beside the protocol", "strangers in slices", "keys of calls"}
 )
-_GUARDS = frozenset({"events", "text", "unended", "time", "foreseen", "overlap", "gates"})
+_GUARDS = frozenset({"events", "text", "unended", "time", "foreseen", "overlap", "gates", "approvals"})
 _RECORDS = frozenset(
     {"several out", "waiting", "foreseen", "late", "overlap", "unended", "fails undone", "retries", "refused and ended",
      "fields of ends"}
@@ -65,10 +65,12 @@ MISSING: dict[str, frozenset[str]] = {
     "tool middleware": frozenset({"everything"}),
     "trace": _RECORDS | {"events", "text", "slices", "program events", "approvals"},
     "studio": _RECORDS,
-    **dict.fromkeys(("audit anthropic", "audit session", "audit tau2-bench", "audit otlp", "audit mapping"), _RECORDS | {"time"}),
+    **dict.fromkeys(
+        ("audit anthropic", "audit session", "audit tau2-bench", "audit otlp", "audit mapping"), _RECORDS | {"time"}
+    ),
     **dict.fromkeys(("audit openai-chat", "audit openai-responses"), _RECORDS),
 }
-"""What is not built yet, by surface: taken out as parts land. `*` is for all surfaces, `everything` for all features."""
+"""What is not built yet, by surface: taken out as parts land. `*` is all surfaces, `everything` all features."""
 
 _ONE_AT_A_TIME = "it hears of calls when they are made, and knows nothing of messages of a model"
 _IN_TURN = "it runs the tools of a message in turn, so they end in the order of the calls"

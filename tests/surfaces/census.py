@@ -18,10 +18,10 @@ NEEDS = {
 }  # fmt: skip
 """The feature that a construct is."""
 SHARES = {
-    "events": 0.1, "slices": 0.15, "gates": 0.08, "several out": 0.2, "late": 0.08, "open": 0.08, "fails undone": 0.08,
-    "fails done": 0.02, "fails unknown": 0.03, "long": 0.01, "text": 0.1, "waiting": 0.08,
+    "events": 0.1, "slices": 0.2, "gates": 0.05, "several out": 0.2, "late": 0.06, "open": 0.1, "fails undone": 0.1,
+    "fails done": 0.02, "fails unknown": 0.03, "long": 0.005, "text": 0.1, "waiting": 0.1,
 }  # fmt: skip
-"""So much of all pairs has at least this, once some surface can be asked about it."""
+"""So much of the pairs that may use a feature use it."""
 
 
 def there() -> list[str]:
@@ -56,11 +56,14 @@ class Seen:
         self.statuses = Census("statuses", STATUSES, surfaces)
         self.lengths = Census("lengths", LENGTHS, surfaces)
         self.used = dict.fromkeys(FEATURES, 0)
+        self.offered = dict.fromkeys(FEATURES, 0)
 
-    def pair(self, pair: Pair) -> None:
+    def pair(self, pair: Pair, features: frozenset[str]) -> None:
+        """A pair was made that might have used these features."""
         self.pairs += 1
-        for feature in pair.uses:
-            self.used[feature] += 1
+        for feature in features:
+            self.offered[feature] += 1
+            self.used[feature] += feature in pair.uses
 
     def add(self, surface: str, pair: Pair) -> None:
         """A pair was driven through a surface."""
@@ -79,11 +82,10 @@ class Seen:
         """Every cell has the floor, and every share is there."""
         for table in self.tables():
             table.check(floor)
-        offered = frozenset().union(*(can(surface) or frozenset() for surface in SURFACES))
         poor = {
-            feature: self.used[feature] / self.pairs
+            feature: self.used[feature] / self.offered[feature]
             for feature, share in SHARES.items()
-            if feature in offered and self.used[feature] < share * self.pairs
+            if self.used[feature] < share * self.offered[feature]
         }
         assert not poor, f"too few pairs have these: {poor}"
 

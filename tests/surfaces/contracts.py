@@ -70,8 +70,8 @@ class Writer:
             self.made.add("rules alone")
         else:
             items.append(self.protocol())
-        for number in range(self.rng.choice((1, 1, 2, 3) if alone else (0, 0, 1, 1, 2))):
-            items.append(self.rule(f"r{number}"))
+        rules = self.rng.choice((1, 1, 2, 3) if alone else (0, 0, 1, 1, 2))
+        items += [self.rule(f"r{number}") for number in range(rules)]
         if "tools" in self.features and self.maybe(0.4):
             items.append(self.tools())
         return "\n".join(items) + "\n"
@@ -105,12 +105,13 @@ class Writer:
             self.made |= {"text lines"}
         if keeps:
             self.made.add("named otherwise")
-        return "events {\n" + "".join(f"  {line}\n" for line in lines) + ("  as named otherwise\n" if keeps else "") + "}"
+        return (
+            "events {\n" + "".join(f"  {line}\n" for line in lines) + ("  as named otherwise\n" if keeps else "") + "}"
+        )
 
     def _approval(self) -> str:
-        if "approvals" not in self.features or ("text" in self.features and self.maybe(0.5)):
-            if "text" in self.features:
-                return f'{GATE} when user says "yes"'
+        if "text" in self.features and ("approvals" not in self.features or self.maybe(0.5)):
+            return f'{GATE} when user says "yes"'
         return f"{GATE} when event {GATE}"
 
     def tools(self) -> str:

@@ -20,8 +20,8 @@ __all__ = ["Pair", "pair_of", "random_pair"]
 
 VALUES = ({"x": 1}, {"x": 0}, {"x": 2}, {"x": 3}, {"x": 1, "y": 1}, {})
 ODD = (
-    "done", "no", '{"x": 1}', [1, 2], "[1, 2]", None, 5, True, {"error": "declined", "x": 1}, {"x": 1, "call": {"k": 9}},
-    {"call_id": "mine", "x": 0}, "", {"error": None, "x": 2},
+    "done", "no", '{"x": 1}', [1, 2], "[1, 2]", None, 5, True, {"error": "declined", "x": 1},
+    {"x": 1, "call": {"k": 9}}, {"call_id": "mine", "x": 0}, "", {"error": None, "x": 2},
 )  # fmt: skip
 REASONS = ("RuntimeError: boom", "TimeoutError: too slow", 'ValueError: {"x": 1}')
 LENGTHS = (2, 4, 6, 8, 12, 20)
@@ -79,7 +79,7 @@ class Author:
 
     def run(self) -> Run:
         rng = self.rng
-        length = rng.choice(LONG) if "long" in self.features and rng.random() < 0.04 else rng.choice(LENGTHS)
+        length = rng.choice(LONG) if "long" in self.features and rng.random() < 0.06 else rng.choice(LENGTHS)
         while len(self.judge.run) < length and self.judge.most_states < MOST_STATES and not self.is_over:
             if self.is_timed and self.calls and rng.random() < 0.4:
                 self.now += rng.choice((0.25, 0.5, 1, 2, 4))
@@ -107,7 +107,9 @@ class Author:
         """Whether the contract has a name for it, and looks at it."""
         here, place = self.judge, None
         if one.kind in ENDS:
-            place = next(at for at in reversed(range(len(here.run))) if here.run[at].kind == "call" and here.run[at].id == one.id)
+            place = next(
+                at for at in reversed(range(len(here.run))) if here.run[at].kind == "call" and here.run[at].id == one.id
+            )
             if place in here.refused or (one.kind == "error" and here.calls[place].failure != "done"):
                 return False
         payload = one.body if one.kind in {"call", "event"} else {"text": one.body}
@@ -169,15 +171,13 @@ class Author:
         place = rng.choice(self.pending) if self.shuffles else self.pending[0]
         if self.hangs and rng.random() < 0.1 and len(self.pending) < len(self.judge.run):
             self.pending.remove(place)  # nobody hears of it again
-            return
+            return None
         self.pending.remove(place)
         call = self.judge.run[place]
         made = self.judge.calls.get(place)
         meaning = made.failure if made is not None else "undone"
         unknown = sum(one.state == "unknown" for one in self.judge.calls.values())
-        may_fail = f"fails {meaning}" in self.features and not (
-            meaning == "unknown" and (unknown > 1 or self.is_timed)
-        )
+        may_fail = f"fails {meaning}" in self.features and not (meaning == "unknown" and (unknown > 1 or self.is_timed))
         if may_fail and rng.random() < self.fails:
             self.failed.append(call)
             return self.tell("error", call.name, rng.choice(REASONS), id=call.id, message=call.message)
@@ -219,7 +219,10 @@ class Author:
         rng, projection = self.rng, self.judge.projection
         acts = []
         if "text" in self.features:
-            acts += [("user", "", text) for text in ("yes", "no", "please go on")] + [("agent", "", "done"), ("agent", "", "hm")]
+            acts += [("user", "", text) for text in ("yes", "no", "please go on")] + [
+                ("agent", "", "done"),
+                ("agent", "", "hm"),
+            ]
         names = [SIGN] if "program events" in self.features else []
         names += [GATE] if "approvals" in self.features else []
         for name in names:
@@ -293,8 +296,8 @@ def pair_of(text: str, run: Run, made: set[str] = frozenset()) -> Pair:
 def _of_contract(written: Written) -> set[str]:
     made, text = written.made, written.text
     named = {
-        "open": "open", "tools": "tools", "named otherwise": "named otherwise", "events block": "events", "gate": "gates",
-        "sliced protocol": "slices", "sliced rule": "slices", "text lines": "text",
+        "open": "open", "tools": "tools", "named otherwise": "named otherwise", "events block": "events",
+        "gate": "gates", "sliced protocol": "slices", "sliced rule": "slices", "text lines": "text",
     }  # fmt: skip
     found = {feature for construct, feature in named.items() if construct in made}
     if "within" in text or any(isinstance(rule.body, Within) for rule in written.document.rules):
@@ -336,7 +339,9 @@ def _of_happening(here: Judge, one: Happening, out: list) -> set[str]:
 
 def _of_end(here: Judge, one: Happening, out: list) -> set[str]:
     projection, found = here.projection, set()
-    place = next(at for at in range(len(here.run) - 1, -1, -1) if here.run[at].kind == "call" and here.run[at].id == one.id)
+    place = next(
+        at for at in range(len(here.run) - 1, -1, -1) if here.run[at].kind == "call" and here.run[at].id == one.id
+    )
     call = here.run[place]
     payload = end_of(one, call)
     if place in here.refused:
@@ -348,15 +353,16 @@ def _of_end(here: Judge, one: Happening, out: list) -> set[str]:
     if one.kind == "error" and place in here.held:
         found |= {"fails undone", "fails done", "fails unknown"}
     if not isinstance(one.body, dict) or {"error", "call", "call_id"} & set(one.body):
-        found.add("odd values") if one.kind == "result" else None
+        found |= {"odd values"} if one.kind == "result" else set()
     label = projection.label(one, payload).name
-    if label is not None and projection.has_protocol and ("?", label) not in projection.named:
-        if ("?", label) in projection.watched or projection.events is not None:
-            found.add("beside the protocol")
-    if label is not None and not projection.has_protocol and ("?", label) not in projection.watched:
-        if any(isinstance(rule.body, ForbidSequence) for rule in here.document.rules):
-            found.add("beside the protocol")
-    if isinstance(one.body, dict) and "k" in one.body:
+    is_watched = ("?", label) in projection.watched
+    if projection.has_protocol:
+        beside = ("?", label) not in projection.named and (is_watched or projection.events is not None)
+    else:  # nobody looks at it, and neighbours are not parted by it
+        beside = not is_watched and any(isinstance(rule.body, ForbidSequence) for rule in here.document.rules)
+    if label is not None and beside:
+        found.add("beside the protocol")
+    keys = {item.each[0] for item in (*here.document.declarations, *here.document.rules) if item.each}
+    if isinstance(one.body, dict) and keys & set(one.body):
         found.add("keys of calls")
     return found
-

@@ -21,10 +21,10 @@ from accord.language.rules import AtMost, Before, Count, Pattern, Rule, Within
 from accord.language.tree import Action, Deadline, Document
 from accord.semantics.clocks import age
 from accord.semantics.closing import is_complete
-from accord.semantics.data import Boolean, Event, Null, Object, freeze, happening, look_up
+from accord.semantics.data import Boolean, Event, Null, Object, happening, look_up
 from accord.semantics.events import fits
 from accord.semantics.places import advance, choices, start
-from accord.semantics.rules import decide, deadlines, in_context, owes, refuses
+from accord.semantics.rules import deadlines, decide, in_context, owes, refuses
 from accord.semantics.rules import patterns as patterns_of
 from tests.surfaces.capabilities import failure_lines, is_open, keeps_names
 from tests.surfaces.happenings import ENDS, Finding, Happening, Outcome, Run, call_of, in_order
@@ -154,7 +154,7 @@ def steps_of(node) -> set[tuple[str, str]]:
 
 
 def failure_of(document: Document, tool: str, label: str | None) -> str:
-    """`undone`, `done` or `unknown`: as the contract says, else `unknown` where a limit counts it or people allow it."""
+    """`undone`, `done` or `unknown`: as the contract says, or `unknown` if a limit counts it or people allow it."""
     said = failure_lines(document)
     for names, meaning in [*(line for line in said if line[0]), *(line for line in said if not line[0])]:
         if not names or tool in names:
@@ -333,7 +333,9 @@ class RuleComponent:
         call = item.event
         if self.each is not None and key_of(call, self.each) is None:
             return set()
-        open_ones = [number for number, pattern in enumerate(self.patterns) if pattern.guards and pattern.label == label]
+        open_ones = [
+            number for number, pattern in enumerate(self.patterns) if pattern.guards and pattern.label == label
+        ]
         found = set()
         for holding in subsets(open_ones):
             fitting = {
@@ -531,7 +533,7 @@ class Judge:
         label = projection.label(one, payload)
         failure = failure_of(self.document, one.name, label.name)
         ends = projection.ends(one, ("result", "error") if failure == "done" else ("result",))
-        call = Call(place, one, None, False, ends, failure)
+        call = Call(place, one, None, to_rules=False, ends=ends, failure=failure)
         if label.name is None:
             if projection.is_closed and not label.ignored:
                 return PROTOCOL

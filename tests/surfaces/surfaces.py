@@ -24,7 +24,7 @@ def in_memory_store(contract, run):
 
 @contextmanager
 def sqlite():
-    with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
+    with tempfile.TemporaryDirectory() as folder:
         store = SQLiteStore(Path(folder) / "s.db")
         try:
             yield store

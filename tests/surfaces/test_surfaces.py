@@ -1,4 +1,4 @@
-"""One contract means one thing on every surface: random contracts and runs, and a difference planted in each surface."""
+"""One contract means one thing on every surface: random contracts and runs, and planted differences."""
 
 from __future__ import annotations
 

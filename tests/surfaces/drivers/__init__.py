@@ -1,1 +1,1 @@
-"""Every surface that judges an agent, played by one function each: a compiled contract and a run in, an `Outcome` out."""
+"""Every surface that judges an agent, one function each: a compiled contract and a run in, an `Outcome` out."""

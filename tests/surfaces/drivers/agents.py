@@ -57,10 +57,12 @@ def by_agent(contract: Contract, run: Run, **options) -> Outcome:
         StructuredTool.from_function(tool, name=name, description=name, args_schema=SCHEMA, infer_schema=False)
         for name in sorted(names)
     ]
-    middleware = AccordMiddleware(contract, observers=[ear], patience=10_000, hide=False, clock=lambda: ear.now, **options)
+    middleware = AccordMiddleware(
+        contract, observers=[ear], patience=10_000, hide=False, clock=lambda: ear.now, **options
+    )
     script = _script(run, ear)
     agent = create_agent(
-        Scripted(script=[lambda messages: next(script)] * (4 * len(run) + 4)), tools, middleware=[middleware],
+        Scripted(script=[lambda _: next(script)] * (4 * len(run) + 4)), tools, middleware=[middleware],
         checkpointer=InMemorySaver(),
     )  # fmt: skip
     result = agent.invoke({"messages": [("user", "go")]}, {**config(), "recursion_limit": 10_000})
@@ -91,4 +93,3 @@ def _script(run: Run, ear: Ear):
 
 def _call(one: Happening) -> dict:
     return {"name": one.name, "args": one.body, "id": one.id, "type": "tool_call"}
-

@@ -55,7 +55,7 @@ def by_audit(contract: Contract, run: Run, source: str) -> Outcome:
     """The file as `accord audit` judges it, in a worker."""
     data = WRITERS[source](run)
     _, places = read_back(source, data, run)
-    with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
+    with tempfile.TemporaryDirectory() as folder:
         path, result = Path(folder) / "runs", Path(folder) / "result"
         path.write_bytes(data)
         job = Job(contract, contract.protocol_name(None), None if source == "mapping" else source)
@@ -72,8 +72,11 @@ def _judge(job: Job, path: Path, stream, source: str) -> None:
     if source != "mapping":
         worker.judge_file(job, str(path), stream)
         return
-    original, worker._runs = worker._runs, lambda _job, _path, outputs=True: reader_of(source).read(  # noqa: ARG005
-        io.BufferedReader(io.BytesIO(path.read_bytes())), "file"
+    original, worker._runs = (
+        worker._runs,
+        lambda _job, _path, outputs=True: reader_of(source).read(  # noqa: ARG005
+            io.BufferedReader(io.BytesIO(path.read_bytes())), "file"
+        ),
     )
     try:
         worker.judge_file(job, str(path), stream)
@@ -95,7 +98,7 @@ def by_studio(contract: Contract, run: Run, source: str = "session") -> Outcome:
     """The run as the studio shows it, message by message."""
     data = WRITERS[source](run)
     recorded, _ = read_back(source, data, run)
-    with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
+    with tempfile.TemporaryDirectory() as folder:
         name = hashlib.sha256(data).hexdigest()
         (Path(folder) / name).write_bytes(data)
         shop = Workshop(Bounds(), Path(folder))

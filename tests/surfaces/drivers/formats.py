@@ -70,7 +70,12 @@ def _blocks(kind: str, ones) -> tuple[str, object]:
         return "assistant", [{"type": "tool_use", "id": c.id, "name": c.name, "input": c.body} for c in ones]
     one = ones[0]
     if kind in {"result", "error"}:
-        block = {"type": "tool_result", "tool_use_id": one.id, "content": text_of(one.body), "is_error": kind == "error"}
+        block = {
+            "type": "tool_result",
+            "tool_use_id": one.id,
+            "content": text_of(one.body),
+            "is_error": kind == "error",
+        }
         return "user", [block]
     return ("assistant" if kind == "agent" else "user"), [{"type": "text", "text": one.body}]
 
@@ -88,7 +93,7 @@ def session(run: Run) -> bytes:
         role, blocks = _blocks(kind, ones)
         for block, one in zip(blocks, ones, strict=True):
             message = {"role": role, "content": [block], **({"id": f"m{number}"} if role == "assistant" else {})}
-            moment = f"2025-01-01T00:{int(one.at // 60):02}:{one.at % 60:06.3f}Z"
+            moment = f"1970-01-01T00:{int(one.at // 60):02}:{one.at % 60:06.3f}Z"
             about = {"sessionId": "s", "uuid": "u", "parentUuid": None, "timestamp": moment}
             lines.append({"type": role, **about, "message": message})
     return as_lines(lines)
@@ -99,7 +104,7 @@ def tau2(run: Run) -> bytes:
     messages = []
     for kind, ones in turns(run):
         one = ones[0]
-        moment = f"2025-01-01T00:{int(one.at // 60):02}:{one.at % 60:06.3f}"
+        moment = f"1970-01-01T00:{int(one.at // 60):02}:{one.at % 60:06.3f}"
         if kind == "call":
             calls = [{"id": c.id, "name": c.name, "arguments": c.body, "requestor": "assistant"} for c in ones]
             messages.append({"role": "assistant", "content": None, "tool_calls": calls, "timestamp": moment})
@@ -120,17 +125,21 @@ def otlp(run: Run) -> bytes:
     for place, one in enumerate(run):
         if one.kind != "call":
             continue
-        end = next((at for at in range(place, len(run)) if run[at].kind in {"result", "error"} and run[at].id == one.id))
+        end = next(at for at in range(place, len(run)) if run[at].kind in {"result", "error"} and run[at].id == one.id)
         about = {
             "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": one.name, "gen_ai.tool.call.id": one.id,
             "gen_ai.tool.args": json.dumps(one.body), "gen_ai.output": text_of(run[end].body),
         }  # fmt: skip
         spans.append(
             {
-                "traceId": "t", "spanId": str(place), "name": one.name, "startTimeUnixNano": str(10**18 + place),
-                "endTimeUnixNano": str(10**18 + end), "status": {"code": 2} if run[end].kind == "error" else {},
+                "traceId": "t",
+                "spanId": str(place),
+                "name": one.name,
+                "startTimeUnixNano": str(10**18 + place),
+                "endTimeUnixNano": str(10**18 + end),
+                "status": {"code": 2} if run[end].kind == "error" else {},
                 "attributes": [{"key": key, "value": {"stringValue": value}} for key, value in about.items()],
-            }  # fmt: skip
+            }
         )
     return json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}).encode()
 

@@ -162,7 +162,7 @@ def by_hand(contract: Contract, run: Run, **options) -> Outcome:
     def end(place: int, call: int) -> None:
         one, ticket = run[place], tickets.pop(call)
         verdict = here.guard.settle(ticket, one.body) if one.kind == "result" else here.guard.fail(ticket, one.body)
-        if not is_ok(verdict) and not here.ear.findings[-1:] == [finding_of(place, verdict)]:
+        if not is_ok(verdict) and here.ear.findings[-1:] != [finding_of(place, verdict)]:
             here.ear.findings.append(finding_of(place, verdict))
         if held and run[held[0]].message == run[call].message:
             ask(held)

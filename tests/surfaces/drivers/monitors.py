@@ -38,9 +38,9 @@ def by_monitor(contract: Contract, run: Run) -> Outcome:
                 refused.add(place)
                 findings.append(Finding(place, PROTOCOL))
             continue
-        if one.kind != "call" and not projection.reaches(label.direction, label.name):
-            if one.kind != "event" or not projection.is_closed:
-                continue
+        passes = one.kind != "call" and not projection.reaches(label.direction, label.name)
+        if passes and (one.kind != "event" or not projection.is_closed):
+            continue
         at = one.at if is_timed else None
         if label.direction == "!":
             verdict = monitor.send(label.name, payload, at=at)

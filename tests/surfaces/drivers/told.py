@@ -83,7 +83,7 @@ class Ear(Observer):
                     self.findings.append(finding_of(place, decision.verdict or decision.message))
                 elif place in self.held:
                     self.waited += 1
-        except Exception as error:  # noqa: BLE001 - a guard drops what an observer raises
+        except Exception as error:
             self.broken = error
 
     def running(self, watched, decision):  # noqa: ARG002 - the same

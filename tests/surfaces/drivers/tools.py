@@ -33,7 +33,9 @@ def by_tools(contract: Contract, run: Run) -> Outcome:
         one = run[at]
         if one.kind == "call":
             places = message_at(run, at)
-            ends = [next(e for e in range(p, len(run)) if run[e].kind in ENDS and run[e].id == run[p].id) for p in places]
+            ends = [
+                next(e for e in range(p, len(run)) if run[e].kind in ENDS and run[e].id == run[p].id) for p in places
+            ]
             queue = list(ends)
             response = LLMResponse(tool_calls=[as_call(run[place]) for place in places])
             results = middleware.process(response)
