@@ -28,6 +28,7 @@ FEATURES = {
     "several out": "several calls that are out at once",
     "waiting": "calls that are held until others have ended",
     "foreseen": "what a call that is out may return decides about another one",
+    "several reasons": "several clauses refuse something, each in other states that are possible",
     "late": "results in another order than their calls",
     "overlap": "a message that begins while calls of an earlier one are out",
     "unended": "calls that never end",
@@ -52,10 +53,12 @@ _LANGUAGE = frozenset({"open", "tools", "named otherwise"})
 _MEANING = frozenset(
     {"fails unknown", "fails done", "odd values", "beside the protocol", "strangers in slices", "keys of calls"}
 )
-_GUARDS = frozenset({"events", "text", "unended", "time", "foreseen", "overlap", "gates", "approvals"})
+_GUARDS = frozenset(
+    {"events", "text", "unended", "time", "foreseen", "overlap", "gates", "approvals", "several reasons"}
+)
 _RECORDS = frozenset(
-    {"several out", "waiting", "foreseen", "late", "overlap", "unended", "fails undone", "retries", "refused and ended",
-     "fields of ends"}
+    {"several out", "waiting", "foreseen", "several reasons", "late", "overlap", "unended", "fails undone", "retries",
+     "refused and ended", "fields of ends"}
 )  # fmt: skip
 MISSING: dict[str, frozenset[str]] = {
     "*": _LANGUAGE | _MEANING,
@@ -78,7 +81,7 @@ _NO_ERRORS = "the format does not say whether a tool failed"
 _NO_EVENTS = "the format holds what models and tools say, and nothing that the program reports"
 _NO_TIME = "the format holds no times"
 _FAILURES = ("fails undone", "fails done", "fails unknown", "retries")
-_SEVERAL = ("several out", "waiting", "foreseen", "late", "overlap")
+_SEVERAL = ("several out", "waiting", "foreseen", "several reasons", "late", "overlap")
 
 BY_NATURE: dict[str, dict[str, str]] = {
     "monitor": {

@@ -73,7 +73,7 @@ class Author:
         self.overlaps = not alone and "overlap" in features and rng.random() < 0.3
         self.shuffles = "late" in features and rng.random() < 0.5
         self.hangs = "unended" in features and not self.is_timed and rng.random() < 0.2
-        self.is_over = False
+        self.is_over = self.has_begun = False
         self.fails = rng.choice((0, 0.2, 0.4))
         self.odd = 0.3 if "odd values" in features else 0
 
@@ -81,7 +81,7 @@ class Author:
         rng = self.rng
         length = rng.choice(LONG) if "long" in self.features and rng.random() < 0.06 else rng.choice(LENGTHS)
         while len(self.judge.run) < length and self.judge.most_states < MOST_STATES and not self.is_over:
-            if self.is_timed and self.calls and rng.random() < 0.4:
+            if self.is_timed and self.has_begun and rng.random() < 0.4:
                 self.now += rng.choice((0.25, 0.5, 1, 2, 4))
             if self.pending and (not self.overlaps or rng.random() < 0.5 or self.is_full()):
                 self.end()
@@ -101,6 +101,8 @@ class Author:
         one = Happening(kind, name, body, at=self.now if self.is_timed else 0.0, **more)
         if self.is_timed and not self.is_event(one):
             one = replace(one, at=self.judge.clock)  # what nobody looks at tells nobody the time
+        else:
+            self.has_begun = True
         self.judge.tell(one)
 
     def is_event(self, one: Happening) -> bool:
@@ -259,6 +261,8 @@ class Watcher(Judge):
 
     def features(self) -> frozenset[str]:
         """All of them, when the run is over."""
+        if self.was_torn:
+            self.used.add("several reasons")
         is_open = self.held or any(call.state == "out" for call in self.calls.values())
         return frozenset(self.used | ({"unended"} if is_open else set()) | ({"long"} if len(self.run) >= 60 else set()))
 

@@ -417,6 +417,8 @@ class Judge:
         self.most_states = 0
         self.speaks_of_ends = True
         self.foresees = True
+        self.is_torn = self.was_torn = False
+        """Whether several refuse something, and not for certain: who is named is a matter of who is asked first."""
 
     # -- possible states -----------------------------------------------------------------------------------------------
 
@@ -472,10 +474,14 @@ class Judge:
 
     def refuses(self, item) -> str | None:
         """The first component that refuses an event in a state it may be in."""
-        for component, states in zip(self.components, self.states(), strict=True):
-            if component.takes(item) and any(component.after(state, item) is None for state in states):
-                return component.clause
-        return None
+        now = self.states()
+        refusing = [
+            component.clause
+            for component, states in zip(self.components, now, strict=True)
+            if component.takes(item) and any(component.after(state, item) is None for state in states)
+        ]
+        self.is_torn = len(refusing) > 1 and any(len(states) > 1 for states in now)
+        return refusing[0] if refusing else None
 
     def _pass_time(self, at: float) -> str | None:
         """Time passes; the rule of which something is late by that."""
@@ -492,12 +498,14 @@ class Judge:
         return self.components[missed[0][1]].clause if missed else None
 
     def _find(self, place: int, clause: str) -> None:
+        self.was_torn = self.was_torn or self.is_torn
         self.findings.append(Finding(place, clause))
 
     def tell(self, one: Happening) -> None:
         """The next thing that happens."""
         place = len(self.run)
         self.run.append(one)
+        self.is_torn = False
         if one.kind == "call":
             if any(self.run[held].message != one.message for held in self.held):
                 self._give_up()

@@ -16,6 +16,8 @@ def by_monitor(contract: Contract, run: Run) -> Outcome:
     projection, document = Projection(contract.document), contract.document
     monitor = Monitor(contract, mode="refuse")
     is_timed = monitor.situation.stage.stages.is_timed
+    if is_timed:
+        monitor.reset(at=run[0].at)  # a first call that is taken back does not take the beginning with it
     findings, refused, before, at = [], set(), None, 0.0
     for place, one in enumerate(run):
         call = call_of(run, place) if one.kind in ENDS else None
