@@ -110,6 +110,11 @@ PARTS = {
         1,
         ("tests/fuzz/test_traces.py", "tests/properties/test_drift.py"),
     ),
+    "surfaces": Part(
+        50,
+        ("tests/surfaces/test_surfaces.py",),
+        shares=2,
+    ),
     "studio": Part(
         10,
         (

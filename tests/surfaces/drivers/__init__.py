@@ -1,0 +1,1 @@
+"""Every surface that judges an agent, one function each: a compiled contract and a run in, an `Outcome` out."""
