@@ -6,7 +6,7 @@ import pytest
 from langgraph.types import Command
 
 from accord import MemoryStore
-from accord.integrations.guard import reserving, reviewing
+from accord.integrations.guard import ending, reviewing
 from accord.langchain import AccordMiddleware, ProtocolFSM, ProtocolMonitor, Transition, law, running, sessions
 from accord.langchain.protocol_law import _REMEMBERED as TRACED
 from tests.agents.scripted import Recorder, agent_of, asked, call, config, say
@@ -25,7 +25,7 @@ def batch(turn):
 @pytest.mark.parametrize("place", ["checkpoint", "store"])
 def test_any_number_of_reviews(place):
     """In each turn people are asked about a few calls: all but one are approved, each by itself."""
-    assert BOUND * (AT_ONCE - 1) > reserving.REMEMBERED
+    assert BOUND * (AT_ONCE - 1) > ending.REMEMBERED
     assert BOUND * AT_ONCE > reviewing._REMEMBERED
     recorder, store = Recorder(), MemoryStore() if place == "store" else None
     middleware = AccordMiddleware(ASKED, store=store, patience=999)

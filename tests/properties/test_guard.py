@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from accord.integrations.guard.worlds import take
 
-from accord.integrations.guard import codec, reserving, reviewing, session, worlds
+from accord.integrations.guard import codec, ending, reserving, reviewing, session, worlds
 from accord.integrations.guard.decisions import Change
 from accord.integrations.guard.reserving import _Deciding
 from accord.integrations.guard.state import Firm, Out, Passing, Review, State
@@ -106,7 +106,7 @@ def a_call_that_nobody_knows_of_does_not_count(monkeypatch):
 
 
 def another_call_is_taken_back(monkeypatch):
-    original = reserving.release
+    original = ending.release
 
     def release(policy, state, ticket, *rest, **options):
         out = [logged.ticket for logged in state.log if isinstance(logged, Out)]
@@ -116,7 +116,7 @@ def another_call_is_taken_back(monkeypatch):
 
 
 def what_has_run_is_forgotten(monkeypatch):
-    original = reserving.settle
+    original = ending.settle
 
     def settle(policy, state, *rest):
         change = original(policy, state, *rest)

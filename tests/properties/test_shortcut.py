@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from accord.integrations.exchange import ToolCall
-from accord.integrations.guard import reserving
+from accord.integrations.guard import ending, reserving
 from accord.integrations.guard.guard import Guard
 from accord.integrations.guard.looking import look_at
 from accord.integrations.guard.state import Desk, Done, State
@@ -63,7 +63,7 @@ def walk(contract, random, seen):
         state = long.state
         for logged in state.log:
             result = {"error": None, **random_payload(random)}
-            settled = reserving.settle(policy, state, logged.ticket, result, None)
+            settled = ending.settle(policy, state, logged.ticket, result, None)
             short = shortcut.settle_one(policy, state, logged.ticket, result)
             is_result = name in policy.results
             what.append("settled long" if short is None else "result too" if is_result else "settled short")

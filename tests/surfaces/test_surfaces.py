@@ -65,7 +65,7 @@ def stores_forget_arguments(monkeypatch):
 
 
 def agents_hear_nothing(monkeypatch):
-    original = law.reserving.settle
+    original = law.ending.settle
 
     def settle(policy, state, ticket, _, at):
         return original(policy, state, ticket, {}, at)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from accord.errors import UsageError
-from accord.integrations.guard import reserving, reviewing, words
+from accord.integrations.guard import ending, reviewing, words
 from accord.integrations.guard.decisions import Change, Remark
 from accord.langchain.asking import APPROVE, DENY, MODIFY, Question
 from accord.langchain.law import people_steps
@@ -91,7 +91,7 @@ class _Batch:
         known = {each.number for each in desk.reviews}
         fresh = [each for each in asked.reviews if each.number not in known and each.digest == review.digest]
         numbered = self.state._replace(desk=desk._replace(numbered=max(desk.numbered, asked.numbered)))
-        decided = reserving.decide(
+        decided = ending.decide(
             self.law.policy,
             reviewing.put_on_desk(numbered, fresh, self.at),
             review.id,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from accord.integrations.guard import reserving
+from accord.integrations.guard import ending, reserving
 from accord.integrations.guard.decisions import Change, Decision
 from accord.integrations.guard.tool_events import ToolEvents
 from accord.integrations.guard.visible import may_be_called
@@ -89,7 +89,7 @@ class Law:
 
     def settle(self, state: State, ticket: str, result: Mapping[str, object], at: Time | None) -> Change[Verdict]:
         """A call has returned."""
-        return reserving.settle(self.policy, state, ticket, result, at)
+        return ending.settle(self.policy, state, ticket, result, at)
 
     def happen(
         self,

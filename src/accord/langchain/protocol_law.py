@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from accord.errors import StoreError, UsageError
 from accord.integrations.batch import in_words
-from accord.integrations.guard import reserving
+from accord.integrations.guard import ending, reserving
 from accord.integrations.guard.decisions import Change, Noted, Remark
 from accord.integrations.guard.policy import Policy
 from accord.integrations.guard.tool_events import PlainTools
@@ -198,7 +198,7 @@ class ProtocolLaw(Law):
     def settle(self, state: State, ticket: str, result: Mapping[str, object], at: Time | None) -> Change[Verdict]:
         """A call has returned: it counts, and its return is the transition that it is."""
         out = state.out(ticket)
-        counted = reserving.settle(self.policy, state, ticket, result, at)
+        counted = ending.settle(self.policy, state, ticket, result, at)
         if out is None or normalise(out.name) not in self.answered:
             return counted
         notes = tuple(note for note in counted.notes if not isinstance(note, Remark))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from accord.calls.entries import Out
 from accord.calls.footprint import located
-from accord.integrations.guard.reserving import remember_done
+from accord.integrations.guard.ending import remember_done
 from accord.integrations.guard.reviewing import digest_of
 from accord.integrations.guard.state import State
 from accord.monitor.quick import quick_step

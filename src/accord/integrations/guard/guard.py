@@ -19,7 +19,7 @@ from accord.calls.worlds import TOO_MANY
 from accord.choreography.compiling import compile_contract
 from accord.errors import UsageError
 from accord.integrations.exchange import ToolCall, ToolResult
-from accord.integrations.guard import reserving, words
+from accord.integrations.guard import ending, reserving, words
 from accord.integrations.guard.coverage import Survey
 from accord.integrations.guard.decisions import Change, Decision, Noted, Remark
 from accord.integrations.guard.homes import MemoryHome, StoreHome
@@ -354,7 +354,7 @@ class Guard:
 
         def decided(state: State, at: Time | None) -> Change[Review]:
             other = None if payload is None else self._arguments(state, review, payload)
-            return reserving.decide(policy, state, review, answer, by=by, reason=reason, payload=other, at=at)
+            return ending.decide(policy, state, review, answer, by=by, reason=reason, payload=other, at=at)
 
         return self._session.change(decided).copy()
 

@@ -10,32 +10,27 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from accord.calls import worlds as possible
 from accord.calls.entries import Out
 from accord.calls.worlds import TOO_MANY, judge
 from accord.diagnostics.visible import clip
-from accord.errors import InternalError, UsageError
-from accord.integrations.guard import reviewing, words
+from accord.errors import UsageError
+from accord.integrations.guard import words
 from accord.integrations.guard.decisions import Change, Decision, Noted, Remark
 from accord.integrations.guard.plain import NotPlainError, is_text, plainly
 from accord.integrations.guard.reviewing import (
     digest_of,
     find_lapsed,
     find_way,
-    open_lost,
     open_reviews,
     open_stuck,
-    unuse,
     use,
     why_even_then,
 )
-from accord.integrations.guard.state import Done
 from accord.ledger.attempts import Given
 from accord.ledger.represent import own_copy
 from accord.machine.events import Event
 from accord.monitor.refusals import unknown_call
 from accord.monitor.verdicts import OK, TICKING, Blocked, Ok, Violation
-from accord.projection.payloads import of_error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,36 +40,23 @@ if TYPE_CHECKING:
     from accord.integrations.exchange import ToolCall
     from accord.integrations.guard.policy import Policy
     from accord.integrations.guard.reviewing import Way
-    from accord.integrations.guard.state import Desk, Review, State
+    from accord.integrations.guard.state import Review, State
     from accord.machine.clocks import Time
     from accord.monitor import Verdict
 
 __all__ = [
-    "REMEMBERED",
-    "decide",
     "happen",
     "happen_then",
-    "lose",
     "pass_time",
-    "release",
-    "remember_done",
     "reserve",
-    "settle",
     "start",
     "stuck",
-    "withdraw",
 ]
 
-REMEMBERED = 64
-"""Calls that have run are known by their id until so many others have."""
-_RECOGNISED = 8
-"""So much of a call's digest is remembered, in order to say whether its id was used for another one since."""
 _COUNTED = 32
 """Labels whose refusals are counted."""
 
 _LONGEST_SHOWN = 500
-
-_NOT_OUT = Blocked("no such call is out: it has returned already, or was never admitted")
 
 
 # -- reserving ---------------------------------------------------------------------------------------------------------
@@ -361,134 +343,6 @@ def start(state: State, ticket: str) -> Change[bool]:
         return Change(state, (), answer=False)
     log = tuple([out._replace(started=True) if logged is out else logged for logged in state.log])
     return Change(state._replace(log=log), (Remark("call started", {"call": ticket}),), answer=True)
-
-
-# -- what becomes of a call --------------------------------------------------------------------------------------------
-
-
-def settle(
-    policy: Policy,
-    state: State,
-    ticket: str,
-    fields: Mapping[str, object],
-    at: Time | None,
-    *,
-    failed: bool = False,
-) -> Change[Verdict]:
-    """A call has ended with these fields, so it counts; the verdict is the contract's on its end.
-
-    If the end is refused the call counts all the same: it has happened.
-    """
-    out = state.out(ticket)
-    if out is None:
-        return Change(state, (), _NOT_OUT)
-    counted = state._replace(desk=remember_done(state.desk, out)).at(state.calls.counted(out))
-    # Before time passes: a call that was made in time is not late because its tool takes long.
-    passed = pass_time(policy, counted, at)
-    state, notes = passed.state, list(passed.notes)
-    event = policy.tools.end(out, fields, failed=failed, at=at)
-    if event is None:
-        notes.append(Remark("call returned", {"call": ticket, "result": fields}))
-        return Change(state, tuple(notes), OK)
-    try:
-        happened = happen(state, event, {"call": ticket})
-    except UsageError as error:  # a value that cannot be compared; the call counts all the same
-        refusal = Blocked(str(error))
-        given = Given("?", event.label, event.payload, None, None, at, {"call": ticket})
-        happened = Change(state, (Noted(given, refusal),), refusal)
-    return Change(happened.state, (*notes, *happened.notes), happened.answer)
-
-
-def remember_done(desk: Desk, out: Out) -> Desk:
-    """The desk that knows of a call that has run."""
-    if not out.digest:
-        return desk
-    return desk._replace(done=(*desk.done, Done(out.ticket, out.digest[:_RECOGNISED]))[-REMEMBERED:])
-
-
-def release(
-    policy: Policy, state: State, ticket: str, why: str, at: Time | None, *, begun: bool = True
-) -> Change[Verdict]:
-    """A call has failed; what that means stands in the contract.
-
-    It is taken back as if it had never been made, with the approvals it had used, if that is what it means, if it was
-    never begun, or if nobody knew and somebody says now that it has not happened. A call of which a failure means that
-    it has happened is taken back only if nothing that was let happen since then rests on it.
-    """
-    out = state.out(ticket)
-    if out is None:
-        return Change(state, (), _NOT_OUT)
-    if begun and out.failure == "unknown" and out.lost is None:
-        return lose(policy, state, out, why, at)
-    without = state._replace(desk=unuse(state.desk, out.reviews))
-    if out.failure == "done" and (begun or not _stands(state, out)):
-        return settle(policy, state, ticket, of_error(why, None, None), at, failed=True)
-    passed = pass_time(policy, without.at(state.calls.replaced(out)), at)
-    word = out.events[-1].word if out.events else out.name
-    note = Remark("call failed", {"call": ticket, "event": word, "why": why})
-    return Change(passed.state, (note, *passed.notes), OK)
-
-
-def lose(policy: Policy, state: State, out: Out, why: str, at: Time | None) -> Change[Verdict]:
-    """Nobody knows whether a call has happened: both may be so until somebody says which.
-
-    The approvals it had stay used up.
-    """
-    lost = state.at(state.calls.replaced(out, out._replace(started=True, lost=why)))
-    passed = pass_time(policy, lost, at)
-    word = out.events[-1].word if out.events else out.name
-    notes: list[Noted | Remark] = [Remark("call lost", {"call": out.ticket, "event": word, "why": why})]
-    if policy.asks_people:
-        asked = open_lost(policy, passed.state, out, at)
-        return Change(asked.state, (*notes, *asked.notes, *passed.notes), OK)
-    return Change(passed.state, (*notes, *passed.notes), OK)
-
-
-def decide(
-    policy: Policy,
-    state: State,
-    identity: str,
-    answer: str,
-    *,
-    by: str,
-    reason: str | None,
-    payload: Mapping[str, Json] | None,
-    at: Time | None,
-) -> Change[Review]:
-    """The decision of a person; about a lost call it says what became of that. `UsageError` if it cannot be taken."""
-    decided = reviewing.decide(policy, state, identity, answer, by=by, reason=reason, payload=payload, at=at)
-    ticket = decided.answer.call
-    if ticket is None:
-        return decided
-    said = f"{by} says so" if reason is None else f"{by}: {reason}"
-    if answer == "undone":
-        ended = release(policy, decided.state, ticket, said, at)
-    else:
-        ended = settle(policy, decided.state, ticket, of_error(said, None, None), at, failed=True)
-    return Change(ended.state, (*decided.notes, *ended.notes), decided.answer)
-
-
-def _stands(state: State, out: Out) -> bool:
-    """Whether everything that was let happen is legal without a call."""
-    try:
-        possible.worlds(state.settled, [logged for logged in state.log if logged is not out])
-    except InternalError:
-        return False
-    return True
-
-
-def withdraw(policy: Policy, reserved: Change[list[Decision]], at: Time | None) -> Change[list[Decision]]:
-    """A batch of which nothing is to run, because something in it was refused."""
-    state, notes = reserved.state, list(reserved.notes)
-    decisions = []
-    for decision in reversed(reserved.answer):  # the last first: it may rest on those before it
-        if decision.ticket is not None:
-            taken_back = release(policy, state, decision.ticket, words.NOT_ALONE, at, begun=False)
-            state = taken_back.state
-            notes += taken_back.notes
-            decision = Decision(decision.call, "refused", words.NOT_ALONE)  # noqa: PLW2901 - the new one is meant
-        decisions.append(decision)
-    return Change(state, tuple(notes), decisions[::-1])
 
 
 # -- everything else ---------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 from accord.errors import NotDone, StoreError, UsageError, ViolationError
 from accord.integrations.batch import in_words
 from accord.integrations.exchange import ToolCall
-from accord.integrations.guard import reserving, words
+from accord.integrations.guard import ending, reserving, words
 from accord.integrations.guard.decisions import Change, Decision
 from accord.ledger.attempts import why
 from accord.monitor.events import make_time
@@ -129,7 +129,7 @@ class LiveSession:
         def judged(state: State, at: Time | None) -> Change[list[Decision]]:
             change = reserve(state, at)
             if raises and any(decision.status == "refused" for decision in change.answer):
-                return reserving.withdraw(self.policy, change, at)
+                return ending.withdraw(self.policy, change, at)
             return change
 
         try:
@@ -170,7 +170,7 @@ class LiveSession:
     def settle(self, ticket: str, result: object = None) -> Verdict:
         """A call has returned. `Ok` if the result may be passed on; it counts whatever the answer."""
         fields = of_result(result, None, None)
-        return self._end(ticket, lambda state, at: reserving.settle(self.policy, state, ticket, fields, at))
+        return self._end(ticket, lambda state, at: ending.settle(self.policy, state, ticket, fields, at))
 
     def fail(self, ticket: str, error: object) -> Verdict:
         """A call has failed; what that means stands in the contract."""
@@ -178,7 +178,7 @@ class LiveSession:
         begun = not isinstance(error, NotDone)
 
         def release(state: State, at: Time | None) -> Change[Verdict]:
-            return reserving.release(self.policy, state, ticket, said, at, begun=begun)
+            return ending.release(self.policy, state, ticket, said, at, begun=begun)
 
         return self._end(ticket, release, said)
 
@@ -187,7 +187,7 @@ class LiveSession:
         fields = of_error(error, None, None)
 
         def keep(state: State, at: Time | None) -> Change[Verdict]:
-            return reserving.settle(self.policy, state, ticket, fields, at, failed=True)
+            return ending.settle(self.policy, state, ticket, fields, at, failed=True)
 
         return self._end(ticket, keep, error)
 

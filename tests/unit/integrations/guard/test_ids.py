@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from accord import Guard, Ok, ToolCall
-from accord.integrations.guard.reserving import REMEMBERED
+from accord.integrations.guard.ending import REMEMBERED
 
 LOOP = "rec L.{!a.L, !b.L, !stop.end}"
 
