@@ -13,9 +13,9 @@ from tests.properties.choreographing import unfolded
 import accord
 from accord import ContractError
 from accord.choreography import compile_choreography, findings_in
-from accord.choreography import compiling as machine_contract
 from accord.diagnostics import Source
 from accord.language import examine, parse, print_document
+from accord.language.interchange import document_from_json, document_to_json
 from accord.limits import DEFAULT_LIMITS
 from accord.semantics.crew import explore
 from accord.semantics.exchanges import agrees
@@ -56,7 +56,7 @@ def test_projections(text, name, lines):
     expected = dict(line.split(": ", 1) for line in lines)
     assert sorted(expected) == sorted(choreography.roles)
     for role, protocol in expected.items():
-        meant = unfolded(machine_contract.compile_contract(protocol).machine())
+        meant = unfolded(accord.compile(protocol).machine())
         assert unfolded(choreography.machines[role]) == meant, role
         mine = accord.project(contract, role, name)
         assert unfolded(mine.machine()) == meant, role
@@ -83,8 +83,7 @@ def test_printed_and_read_again_it_is_the_same(text, name, lines):
     printed = print_document(document)
     assert parse(printed) == document
     assert print_document(parse(printed)) == printed
-    again = machine_contract.compile_contract(machine_contract.compile_contract(text).to_json())
-    assert again.document.items == document.items
+    assert document_from_json(document_to_json(document)).items == document.items
 
 
 @pytest.mark.parametrize(("text", "name", "lines"), REFUSED)

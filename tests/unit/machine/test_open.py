@@ -61,7 +61,7 @@ def test_a_step_that_passes_is_remembered():
 
 def test_what_is_refused_is_told():
     said = Monitor('protocol P open = !a.end\nrule "r" { before log require a }', mode="refuse")
-    assert "first send `!a`; then `!log` may follow" in said.send("log").explain()
+    assert "First call `a`, then `log`." in said.send("log").explain()
     over = Monitor("protocol P open = !a.end", mode="refuse")
     over.send("a")
     assert over.send("a").explain() == ("`!a` is not allowed: the protocol is over, and nothing more of it may happen.")

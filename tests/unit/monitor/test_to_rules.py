@@ -79,7 +79,7 @@ def test_a_refusal_says_what_would_make_it_legal():
     contract = accord.compile('protocol P = !ask.?ask.!pay.end\nrule "after" { before ?look require ask }')
     _, verdict = step(begin(contract, None), Event("?", "look", to_rules=True), "refuse")
     assert isinstance(verdict, Violation)
-    assert "first send `!ask`; then `?look` may follow." in verdict.explain()
+    assert "First call `ask`." in verdict.explain()
 
 
 def test_without_its_payload_it_is_the_same():

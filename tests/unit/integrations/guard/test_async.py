@@ -63,7 +63,7 @@ def test_a_held_call_is_not_refused_while_what_it_rests_on_is_being_written_down
     asyncio.run(session())
 
 
-def test_a_cancelled_tool_counts_and_what_had_not_begun_does_not(guard_of):
+def test_a_cancelled_tool_has_failed_and_what_had_not_begun_does_not_count(guard_of):
     async def session():
         begun = asyncio.Event()
 
@@ -71,7 +71,7 @@ def test_a_cancelled_tool_counts_and_what_had_not_begun_does_not(guard_of):
             begun.set()
             await asyncio.sleep(60)
 
-        guard = guard_of("!a.!b.end", tools={"a": slow, "b": slow})
+        guard = guard_of("protocol P = !a.!b.end tools { a fails done }", tools={"a": slow, "b": slow})
         task = asyncio.create_task(guard.arun(calls("ab")))
         await begun.wait()
         task.cancel()
@@ -84,11 +84,12 @@ def test_a_cancelled_tool_counts_and_what_had_not_begun_does_not(guard_of):
     asyncio.run(session())
 
 
-@pytest.mark.parametrize("failed", ["release", "keep"])
-def test_what_is_cancelled_before_it_begins_is_taken_back(guard_of, failed):
+@pytest.mark.parametrize("fails", ["undone", "done", "unknown"])
+def test_what_is_cancelled_before_it_begins_is_taken_back(guard_of, fails):
     async def session():
         ran = []
-        guard = guard_of("(!a.end | !b.end)", tools={n: lambda n=n: ran.append(n) for n in "ab"}, failed=failed)
+        contract = f"protocol P = (!a.end | !b.end) tools {{ otherwise fails {fails} }}"
+        guard = guard_of(contract, tools={n: lambda n=n: ran.append(n) for n in "ab"})
         task = asyncio.create_task(guard.arun(calls("ab")))
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -112,7 +113,8 @@ def test_being_cancelled_twice_leaves_nothing_reserved(guard_of):
                 await asyncio.sleep(0.05)  # it has to clean up
                 raise
 
-        guard = guard_of("(!a.end | !b.end)", tools={"a": stubborn, "b": stubborn})
+        contract = "protocol P = (!a.end | !b.end) tools { otherwise fails done }"
+        guard = guard_of(contract, tools={"a": stubborn, "b": stubborn})
         task = asyncio.create_task(guard.arun(calls("ab")))
         await begun.wait()
         task.cancel()
@@ -126,9 +128,9 @@ def test_being_cancelled_twice_leaves_nothing_reserved(guard_of):
     asyncio.run(session())
 
 
-def test_a_cancelled_function_counts(guard_of):
+def test_a_cancelled_function_has_failed(guard_of):
     async def session():
-        guard = guard_of("!f.end")
+        guard = guard_of("protocol P = !f.end tools { f fails done }")
         begun = asyncio.Event()
 
         @guard.tool

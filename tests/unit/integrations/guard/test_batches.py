@@ -123,14 +123,14 @@ def test_a_message_is_refused_while_it_rests_on_a_call_that_is_out(guard_of):
 
 
 def test_too_many_possibilities_wait_instead_of_being_guessed(guard_of, tools_named):
-    letters = "abcdefgh"
+    letters = "abcdefghij"
     contract = f"({' | '.join(f'!{letter}.end' for letter in letters)})"
     guard = guard_of(contract)
     decisions = guard.reserve(calls(*letters))
-    assert [d.status for d in decisions] == ["admitted"] * 7 + ["refused"]
+    assert [d.status for d in decisions] == ["admitted"] * 9 + ["refused"]
     assert "too many calls are out" in decisions[-1].message
     guard.fail(decisions[0].ticket, "no")
-    assert guard.reserve([ToolCall("h", {}, "again")])[0].admitted
+    assert guard.reserve([ToolCall("j", {}, "again")])[0].admitted
 
 
 @pytest.mark.parametrize(

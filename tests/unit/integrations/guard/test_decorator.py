@@ -116,8 +116,8 @@ def test_an_error_goes_through_and_uses_nothing_up(guard_on):
     assert guard.out() == []
 
 
-def test_a_kept_error_counts(guard_on):
-    guard = guard_on("!f.end", failed="keep")
+def test_an_error_of_what_has_happened_counts(guard_on):
+    guard = guard_on("protocol P = !f.end tools { f fails done }")
 
     @guard.tool
     def f():
@@ -131,8 +131,11 @@ def test_a_kept_error_counts(guard_on):
 
 
 @pytest.mark.parametrize("warm", [False, True])
-def test_an_interrupted_call_counts(guard_on, warm):
-    guard = guard_on("rec L.!{f.L, g.end}" if warm else "!g.end")
+@pytest.mark.parametrize(
+    ("fails", "status", "lost"), [("undone", "running", 0), ("done", "complete", 0), ("unknown", "running", 1)]
+)
+def test_an_interrupted_call_has_failed(guard_on, warm, fails, status, lost):
+    guard = guard_on(f"protocol P = {'rec L.!{f.L, g.end}' if warm else '!g.end'} tools {{ g fails {fails} }}")
 
     @guard.tool
     def f():
@@ -146,7 +149,7 @@ def test_an_interrupted_call_counts(guard_on, warm):
         f()
     with pytest.raises(KeyboardInterrupt):
         g()
-    assert (guard.status, guard.out()) == ("complete", [])
+    assert (guard.status, len(guard.out())) == (status, lost)
 
 
 def test_a_refused_result_is_withheld(guard_on):

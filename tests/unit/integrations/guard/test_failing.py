@@ -1,10 +1,10 @@
-"""A tool that raises has not happened; one that was interrupted has; one that never began has not."""
+"""What a failure means stands in the contract; what never began has not happened."""
 
 from __future__ import annotations
 
 import pytest
 
-from accord import Ok, ProtocolViolationError, ToolCall
+from accord import NotDone, Ok, ProtocolViolationError, ToolCall, UsageError
 
 
 def raises(error):
@@ -24,11 +24,93 @@ def test_a_failed_call_uses_nothing_up(guard_of):
     assert guard.run([ToolCall("pay", {}, "c9")])[0].result == "paid"
 
 
-def test_a_failed_call_that_is_kept_counts_and_its_result_carries_the_error(guard_of):
-    guard = guard_of("!pay.?pay(error != null).end", tools={"pay": raises(ValueError("busy"))}, failed="keep")
+def test_a_failed_call_that_has_happened_counts_and_its_result_carries_the_error(guard_of):
+    contract = "protocol P = !pay.?pay(error != null).end tools { pay fails done }"
+    guard = guard_of(contract, tools={"pay": raises(ValueError("busy"))})
     assert guard.run([ToolCall("pay", {}, "c1")])[0].error == "ValueError: busy"
     assert guard.status == "complete"
     assert "has run already" in guard.run([ToolCall("pay", {}, "c1")])[0].error
+
+
+class TestNobodyKnows:
+    """`fails unknown`: both may be so, until somebody says which."""
+
+    LOOP = "protocol P = rec L.{!pay.?pay.L, !look.?look.L, !bye.end} tools { pay fails unknown }"
+
+    def test_what_is_legal_either_way_runs(self, guard_of):
+        guard = guard_of(self.LOOP, tools={"pay": raises(ValueError("busy")), "look": lambda: 1}, events=["bye"])
+        assert guard.run([ToolCall("pay", {}, "c1")])[0].error == "ValueError: busy"
+        assert [(out.ticket, out.lost) for out in guard.out()] == [("c1", "ValueError: busy")]
+        assert guard.run([ToolCall("look", {}, "c2")])[0].ok
+        guard.register("pay", lambda: "paid")
+        assert guard.run([ToolCall("pay", {}, "c1")])[0].ok  # the same id after an error is a new attempt
+
+    def test_it_counts_against_limits_and_satisfies_nothing(self, guard_of):
+        contract = 'rule "once" { at most 1 pay } rule "first" { before ship require pay }'
+        guard = guard_of(contract, tools={"pay": raises(ValueError("busy")), "ship": lambda: 1})
+        guard.run([ToolCall("pay", {}, "c1")])
+        again, ship = guard.run([ToolCall("pay", {}, "c2"), ToolCall("ship", {}, "c3")])
+        assert "nobody knows whether an earlier call has happened: `pay` (call `c1`" in again.error
+        assert "`pay` (call `c1`" in ship.error
+
+    @pytest.mark.parametrize(
+        ("resolve", "paid", "shipped"),
+        [
+            (lambda guard: guard.fail("c1", "the bank says no"), True, False),
+            (lambda guard: guard.settle("c1", "paid"), False, True),
+            (lambda guard: guard.keep("c1", "the bank says yes"), False, True),
+        ],
+    )
+    def test_somebody_who_knows_says_which(self, guard_of, resolve, paid, shipped):
+        contract = 'rule "once" { at most 1 pay } rule "first" { before ship require pay }'
+        guard = guard_of(contract, tools={"pay": raises(ValueError("busy")), "ship": lambda: 1})
+        guard.run([ToolCall("pay", {}, "c1")])
+        assert resolve(guard) == Ok()
+        assert guard.out() == []
+        guard.register("pay", lambda: "paid")
+        assert guard.run([ToolCall("ship", {}, "c3")])[0].ok is shipped
+        assert guard.run([ToolCall("pay", {}, "c2")])[0].ok is paid
+
+    def test_the_session_is_not_complete_while_something_may_be_owed(self, guard_of):
+        contract = 'rule "said" { after pay require note } tools { pay fails unknown }'
+        guard = guard_of(contract, tools={"pay": raises(ValueError("busy"))}, events=["note"])
+        assert guard.status == "complete"
+        guard.run([ToolCall("pay", {}, "c1")])
+        assert guard.status == "running"
+        assert not isinstance(guard.close(), Ok)
+
+    def test_where_people_are_asked_one_is_asked_what_became_of_it(self, guard_of):
+        contract = "protocol P = rec L.?Approval by human.!pay.?pay.L"
+        guard = guard_of(contract, tools={"pay": raises(ValueError("busy"))})
+        guard.run([ToolCall("pay", {}, "c1")])
+        (asked,) = guard.reviews()
+        guard.decide(asked.id, "allow", by="ana")
+        guard.run([ToolCall("pay", {}, "c1")])
+        (what,) = guard.reviews()
+        assert (what.call, what.gate, what.name) == ("c1", None, "pay")
+        assert guard.review(asked.id).state == "used"  # the approval stays used up
+        with pytest.raises(UsageError, match="has happened: `done` or `undone`, got 'allow'"):
+            guard.decide(what.id, "allow", by="ana")
+        assert guard.decide(what.id, "undone", by="ana", reason="not in the books").state == "used"
+        assert guard.out() == []
+        assert guard.allowed() == ["?Approval by human"]
+
+    def test_what_has_happened_by_the_word_of_a_person_counts(self, guard_of):
+        contract = 'rule "r" { before pay require Approval by human } rule "once" { at most 1 pay }'
+        guard = guard_of(contract, tools={"pay": raises(ValueError("busy"))})
+        guard.run([ToolCall("pay", {}, "c1")])
+        guard.decide(guard.reviews()[0].id, "allow", by="ana")
+        guard.run([ToolCall("pay", {}, "c1")])
+        guard.decide(guard.reviews()[0].id, "done", by="ana")
+        assert guard.out() == []
+        assert "it has happened once" in guard.run([ToolCall("pay", {}, "c2")])[0].error
+
+
+def test_a_tool_may_say_that_it_has_done_nothing(guard_of):
+    contract = "protocol P = !pay.end tools { pay fails done }"
+    guard = guard_of(contract, tools={"pay": raises(NotDone("no connection"))})
+    assert guard.run([ToolCall("pay", {}, "c1")])[0].error == "NotDone: no connection"
+    assert (guard.out(), guard.status) == ([], "running")
 
 
 class UnspeakableError(Exception):
@@ -43,45 +125,49 @@ def test_an_error_that_cannot_be_said_is_an_error(guard_of):
 
 
 @pytest.mark.parametrize("interrupt", [KeyboardInterrupt(), SystemExit(1), GeneratorExit()])
-@pytest.mark.parametrize("failed", ["release", "keep"])
-def test_what_was_interrupted_counts_and_what_never_began_does_not(guard_of, tools_named, interrupt, failed):
+@pytest.mark.parametrize(("fails", "again"), [("undone", True), ("done", False), ("unknown", False)])
+def test_what_was_interrupted_has_failed_and_what_never_began_does_not_count(
+    guard_of, tools_named, interrupt, fails, again
+):
     tools = tools_named("a", "c")
     tools["b"] = raises(interrupt)
-    guard = guard_of("(!a.end | !b.end | !c.end)", tools=tools, failed=failed)
+    guard = guard_of(f"protocol P = (!a.end | !b.end | !c.end) tools {{ otherwise fails {fails} }}", tools=tools)
     with pytest.raises(type(interrupt)):
         guard.run([ToolCall(name, {}, name) for name in "abc"])
-    assert (tools.ran, guard.out()) == (["a"], [])
-    assert [d.admitted for d in guard.reserve([ToolCall(name) for name in "abc"])] == [False, False, True]
+    assert tools.ran == ["a"]
+    assert [out.name for out in guard.out()] == (["b"] if fails == "unknown" else [])
+    assert [d.admitted for d in guard.reserve([ToolCall(name) for name in "abc"])] == [False, again, True]
 
 
-@pytest.mark.parametrize("failed", ["release", "keep"])
-def test_what_another_call_keeps_from_running_does_not_count(guard_of, tools_named, failed):
+@pytest.mark.parametrize("fails", ["undone", "done", "unknown"])
+def test_what_another_call_keeps_from_running_does_not_count(guard_of, tools_named, fails):
     def stop(decision):
         raise LookupError(decision.call.name)
 
     tools = tools_named("pay", "other")
-    guard = guard_of("!pay.end", tools=tools, failed=failed, on_violation=stop)
+    guard = guard_of(f"protocol P = !pay.end tools {{ pay fails {fails} }}", tools=tools, on_violation=stop)
     with pytest.raises(LookupError, match="other"):
         guard.run([ToolCall("pay", {}, "c1"), ToolCall("other", {"no": {"JSON"}}, "c2")])
     assert (tools.ran, guard.out(), guard.status) == ([], [], "running")
 
 
-@pytest.mark.parametrize("failed", ["release", "keep"])
-def test_a_batch_that_is_withdrawn_leaves_nothing_behind(guard_of, failed):
-    guard = guard_of("!a.!b.end", failed=failed, on_violation="raise")
+@pytest.mark.parametrize("fails", ["undone", "done", "unknown"])
+def test_a_batch_that_is_withdrawn_leaves_nothing_behind(guard_of, fails):
+    guard = guard_of(f"protocol P = !a.!b.end tools {{ otherwise fails {fails} }}", on_violation="raise")
     with pytest.raises(ProtocolViolationError):
         guard.reserve([ToolCall("a", {}, "a"), ToolCall("b", {}, "b"), ToolCall("nope", {}, "c")])
     assert guard.out() == []
     assert guard.allowed() == ["!a"]
 
 
-def test_a_kept_call_on_which_others_rest_is_not_taken_back(shared_of):
+def test_a_call_that_counts_in_any_case_and_on_which_others_rest_is_not_taken_back(shared_of):
     """It was let happen that `b` follows, because `a` counts whatever becomes of it."""
-    careful, other = shared_of("!a.!b.end", failed="keep"), shared_of("!a.!b.end")
-    careful.reserve([ToolCall("a", {}, "a")])
+    contract = "protocol P = !a.!b.end tools { a fails done }"
+    one, other = shared_of(contract), shared_of(contract)
+    one.reserve([ToolCall("a", {}, "a")])
     (b,) = other.reserve([ToolCall("b", {}, "b")])
     assert b.admitted
-    other.fail("a", "it was made by somebody who keeps it")
+    other.fail("a", NotDone("it was never begun"))
     assert other.settle("b") == Ok()
     assert other.status == "complete"
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from accord import Guard, MemoryStore, Ok, SQLiteStore, StoredSession, ToolCall, UsageError
+from accord import Guard, MemoryStore, NotDone, Ok, SQLiteStore, StoredSession, ToolCall, UsageError
 from accord.integrations.guard import codec, reviewing
 from accord.integrations.guard.ending import REMEMBERED
 from accord.integrations.guard.reserving import _COUNTED
@@ -119,7 +119,7 @@ def test_an_answer_that_a_call_is_using_is_not_forgotten(guard_of):
     (decision,) = guard.reserve(pay(0))
     for n in range(1, 2 * MOST):
         guard.decide(ask(guard, n), "deny", by="ana")
-    guard.fail(decision.ticket, "no network")
+    guard.fail(decision.ticket, NotDone("no network"))
     assert guard.run(pay(0))[0].ok  # without asking the same person again
 
 

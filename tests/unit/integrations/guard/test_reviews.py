@@ -200,7 +200,7 @@ def test_an_approval_comes_back_if_the_call_fails(guard_of):
         if (outcome := outcomes.pop(0)) is not None:
             raise outcome
 
-    guard = guard_of(PAY, tools={"pay": pay_})
+    guard = guard_of(f"protocol P = {PAY} tools {{ pay fails undone }}", tools={"pay": pay_})
     guard.run(pay(30))
     review = guard.reviews()[0]
     guard.decide(review.id, "allow", by="ana")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from accord.integrations.guard.worlds import worlds
 
 from accord import Guard, MemoryStore, Ok, ToolCall, UsageError, Violation
+from accord.calls.entries import Firm, Out, Restart
 from accord.integrations.guard import codec
-from accord.integrations.guard.state import Firm, Out, Restart, State
+from accord.integrations.guard.state import State
 from accord.machine.events import Event
 from accord.monitor.restart import is_done
 from accord.monitor.step import begin
@@ -99,7 +99,7 @@ class TestSaying:
         guard.agent_says("offer")
         (result,) = guard.run([ToolCall("book")])
         assert guard.reviews() == []
-        assert "?Yes" in result.content
+        assert "first the user must say `yes` (`Yes`)" in result.content
 
     @pytest.mark.parametrize("text", [None, 1, b"yes", ["yes"]])
     def test_what_is_no_text(self, text):
@@ -118,7 +118,7 @@ class TestRestarting:
         guard = Guard("!book.end", tools=TOOLS, when_over="restart", **home)
         assert guard.run([ToolCall("book", {}, "a")])[0].ok
         (refused,) = guard.run([ToolCall("book", {}, "b")])
-        assert refused.error == "`!book` is not allowed: the session is over and nothing more may happen."
+        assert refused.error == "`book` is not allowed: the protocol is over, and nothing more may happen."
         assert guard.user_says("again") == Ok()
         assert guard.run([ToolCall("book", {}, "c")])[0].ok
         assert not home or home["store"].verify("k").ok
@@ -146,13 +146,13 @@ class TestRestarting:
 
     def test_a_call_that_changes_nothing_about_it_stays_out(self, home):
         """An open call of another part of the contract does not keep the protocol from beginning again."""
-        contract = 'protocol P = !book.end rule "r" { at most 3 book }'
-        guard = Guard(contract, failed="keep", when_over="restart", **home)
+        contract = 'protocol P = !book.end rule "r" { at most 3 book } tools { book fails done }'
+        guard = Guard(contract, when_over="restart", **home)
         (decision,) = guard.reserve([ToolCall("book", {}, "a")])  # it counts whatever becomes of it
         guard.user_says("again")
         assert [out.ticket for out in guard.out()] == ["a"]
         assert guard.allowed() == ["!book"]
-        again = Guard(contract, failed="keep", when_over="restart", **home) if home else guard
+        again = Guard(contract, when_over="restart", **home) if home else guard
         assert again.allowed() == ["!book"]
         again.settle(decision.ticket, {})
         assert again.out() == []
@@ -169,12 +169,12 @@ class TestRestarting:
         assert guard.allowed() == []
 
     def test_it_is_kept_with_the_rest(self):
-        guard = Guard("!book.end", failed="keep", when_over="restart")
-        out = Out("a", "book", "", (Event("!", "book"),), started=True, kept=True)
+        guard = Guard("!book.end", when_over="restart")
+        out = Out("a", "book", {}, "", (Event("!", "book"),), started=True, failure="done")
         state = State(begin(guard.contract, None), (out, Firm(Restart(None)), Firm(Event("!", "x", to_rules=True))))
         log, _ = codec.read_beside(bytes(codec.write(state)))
         assert log == state.log
-        assert not any(map(is_done, worlds(state._replace(log=state.log[:2]))))
+        assert not any(map(is_done, state._replace(log=state.log[:2]).worlds()))
 
     def test_what_is_no_choice(self):
         with pytest.raises(UsageError, match="`when_over` is `refuse` or `restart`"):

@@ -131,7 +131,6 @@ def test_unknown_tools_and_bad_arguments_have_an_answer(guard_of, tools_named):
     ("options", "said"),
     [
         ({"on_violation": "ignore"}, "`on_violation` is"),
-        ({"failed": "forget"}, "`failed` is"),
         ({"patience": 0}, "`patience` is"),
         ({"patience": True}, "`patience` is"),
         ({"escalate": "shout"}, "`escalate` is"),
