@@ -64,5 +64,5 @@ def test_what_is_refused_is_told():
     assert "First call `a`, then `log`." in said.send("log").explain()
     over = Monitor("protocol P open = !a.end", mode="refuse")
     over.send("a")
-    assert over.send("a").explain() == ("`!a` is not allowed: the protocol is over, and nothing more of it may happen.")
+    assert over.send("a").explain() == ("`a` is not allowed: the protocol is over, and nothing more of it may happen.")
     assert over.send("b") == Ok()
