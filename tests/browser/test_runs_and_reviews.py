@@ -44,7 +44,7 @@ def test_runs_are_counted_listed_filtered_and_looked_at(bench):
     expect(bench.locator("table.runs tbody tr")).to_have_count(1)
     bench.locator("table.runs button").click()
     bench.locator(".one li.violation").wait_for()
-    assert "since the last one, Look has not happened" in bench.locator(".one li.violation .why").inner_text()
+    assert "First call get_invoice" in bench.locator(".one li.violation .why").inner_text()
     assert bench.locator(".one li").count() == 4
 
 
@@ -78,7 +78,7 @@ def test_the_result_of_an_audit_is_opened(bench, tmp_path):
     bench.locator("table.runs button", has_text="a-1").click()
     bench.locator("text=The messages are not in the result of the audit").wait_for()
     bench.locator("table.runs button", has_text="a-2").click()
-    expect(bench.locator(".one li.violation")).to_contain_text("Look has not happened")
+    expect(bench.locator(".one li.violation")).to_contain_text("First call get_invoice")
     bench.locator("text=Those around the violation").wait_for()
 
 

@@ -49,37 +49,16 @@ FEATURES = {
 """Each with what it is."""
 EVERYTHING = frozenset(FEATURES)
 
-_LANGUAGE = frozenset({"open", "tools", "named otherwise"})
-_MEANING = frozenset(
-    {"fails unknown", "fails done", "odd values", "beside the protocol", "strangers in slices", "keys of calls"}
-)
-_GUARDS = frozenset(
-    {"events", "text", "unended", "time", "foreseen", "overlap", "gates", "approvals", "several reasons"}
-)
-_RECORDS = frozenset(
-    {"several out", "waiting", "foreseen", "several reasons", "late", "overlap", "unended", "fails undone", "retries",
-     "refused and ended", "fields of ends"}
-)  # fmt: skip
-MISSING: dict[str, frozenset[str]] = {
-    "*": _LANGUAGE | _MEANING,
-    **dict.fromkeys(("guard run", "guard arun"), _GUARDS),
-    **dict.fromkeys(("guard by hand", "guard in memory store", "guard in sqlite"), _GUARDS | {"waiting"}),
-    "langchain": _GUARDS | {"waiting"},
-    "tool middleware": frozenset({"everything"}),
-    "trace": _RECORDS | {"events", "text", "slices", "program events", "approvals"},
-    "studio": _RECORDS,
-    **dict.fromkeys(
-        ("audit anthropic", "audit session", "audit tau2-bench", "audit otlp", "audit mapping"), _RECORDS | {"time"}
-    ),
-    **dict.fromkeys(("audit openai-chat", "audit openai-responses"), _RECORDS),
-}
-"""What is not built yet, by surface: taken out as parts land. `*` is all surfaces, `everything` all features."""
+MISSING: dict[str, frozenset[str]] = {"*": frozenset()}
+"""What is not built yet, by surface. `*` is all surfaces, `everything` all features."""
 
 _ONE_AT_A_TIME = "it hears of calls when they are made, and knows nothing of messages of a model"
 _IN_TURN = "it runs the tools of a message in turn, so they end in the order of the calls"
 _NO_ERRORS = "the format does not say whether a tool failed"
 _NO_EVENTS = "the format holds what models and tools say, and nothing that the program reports"
 _NO_TIME = "the format holds no times"
+_NOT_CLOSED = "a guard is not closed while calls are running"
+_ASKS_AGAIN = "whoever reserves cannot wait, and is told to ask again"
 _FAILURES = ("fails undone", "fails done", "fails unknown", "retries")
 _SEVERAL = ("several out", "waiting", "foreseen", "several reasons", "late", "overlap")
 
@@ -89,6 +68,10 @@ BY_NATURE: dict[str, dict[str, str]] = {
         "beside the protocol": "it judges labelled events strictly: what a protocol does not name is refused",
     },
     "guard run": dict.fromkeys(("late", "overlap", "unended"), _IN_TURN),
+    "guard arun": {"unended": _NOT_CLOSED, "overlap": "batches that run at the same time wait each for its own"},
+    "guard by hand": {"waiting": _ASKS_AGAIN, "unended": _NOT_CLOSED},
+    "guard in memory store": {"waiting": _ASKS_AGAIN, "unended": _NOT_CLOSED},
+    "guard in sqlite": {"waiting": _ASKS_AGAIN, "unended": _NOT_CLOSED},
     "langchain": dict.fromkeys(("late", "overlap", "unended"), _IN_TURN)
     | dict.fromkeys(("program events", "approvals"), "the program around an agent has no entry there"),
     "tool middleware": dict.fromkeys(("late", "overlap", "unended"), _IN_TURN)
@@ -127,18 +110,21 @@ def can(surface: str) -> frozenset[str] | None:
 
 def is_open(declaration) -> bool:
     """Whether a protocol lets pass what it does not name."""
-    return bool(getattr(declaration, "is_open", False))
+    return declaration.is_open
 
 
 def keeps_names(events) -> bool:
     """Whether what no line takes keeps its own name."""
-    return bool(getattr(events, "named_otherwise", False))
+    return events.keeps_names
 
 
 def failure_lines(document) -> list[tuple[tuple[str, ...], str]]:
     """What a contract says of failing tools: names, none for all others, and the meaning."""
-    block = getattr(document, "tools", None)
-    return [(tuple(line.names), line.failure) for line in getattr(block, "lines", ())]
+    block = document.tools
+    if block is None:
+        return []
+    lines = [((name,), meaning) for name, meaning in block.named.items()]
+    return lines + ([((), block.otherwise)] if block.otherwise else [])
 
 
 def speaks(text: str) -> bool:

@@ -26,7 +26,7 @@ from accord.semantics.events import fits
 from accord.semantics.places import advance, choices, start
 from accord.semantics.rules import deadlines, decide, in_context, owes, refuses
 from accord.semantics.rules import patterns as patterns_of
-from tests.surfaces.capabilities import failure_lines, is_open, keeps_names
+from tests.surfaces.capabilities import failure_lines, is_open
 from tests.surfaces.happenings import ENDS, Finding, Happening, Outcome, Run, call_of, in_order
 
 __all__ = ["NOTHING", "Judge", "Label", "Projection", "judge"]
@@ -103,27 +103,27 @@ class Projection:
             for direction in ([pattern.direction] if pattern.direction else ["!", "?"])
         }
 
-    @property
-    def keeps_names(self) -> bool:
-        """Whether what no line takes has its own name: there is no block, or it says `as named otherwise`."""
-        return self.events is None or keeps_names(self.events)
-
     def label(self, one: Happening, payload: dict) -> Label:
         """The first line that fits decides."""
         direction = DIRECTIONS[one.kind]
         name = unicodedata.normalize("NFC", one.name)
+        has_name = one.kind in {"call", "result", "error", "event"}
         for line in self.events.lines if self.events is not None else ():
-            if fits(line, one.kind, name or None, payload):
+            if line.as_named:
+                if has_name:
+                    return Label(direction, name)
+            elif fits(line, one.kind, name or None, payload):
                 return Label(direction, line.label, ignored=line.label is None)
-        if self.keeps_names and one.kind in {"call", "result", "error", "event"}:
-            return Label(direction, name)
-        return Label(direction, None)
+        return Label(direction, name if has_name and self.events is None else None)
 
     def ends(self, one: Happening, kinds: tuple[str, ...]) -> set[str]:
         """The labels that an end of this call can have, whatever it carries."""
         found: set[str | None] = set()
         for kind in kinds:
             for line in self.events.lines if self.events is not None else ():
+                if line.as_named:
+                    found.add(one.name)
+                    break
                 if line.origin is None or (
                     isinstance(line.origin, Named) and line.origin.kind == kind and one.name in line.origin.names
                 ):
@@ -131,7 +131,7 @@ class Projection:
                     if not line.guards:
                         break
             else:
-                found |= {one.name} if self.keeps_names else set()
+                found |= {one.name} if self.events is None else set()
         return {label for label in found if label is not None and self.reaches("?", label)}
 
     def reaches(self, direction: str, label: str) -> bool:
@@ -357,6 +357,11 @@ class RuleComponent:
         return not owes(self.plain, state, clock)
 
 
+def _or_as_it_was(component, state, item):
+    after = component.after(state, item)
+    return state if after is None else after
+
+
 def subsets(things: list):
     return chain.from_iterable(combinations(things, n) for n in range(len(things) + 1))
 
@@ -422,38 +427,54 @@ class Judge:
 
     # -- possible states -----------------------------------------------------------------------------------------------
 
-    def states(self) -> list[frozenset]:
-        """For each component the states it may be in now."""
+    def states(self, *, foresees: bool = True) -> list[frozenset]:
+        """For each component the states it may be in now.
+
+        What the agent does has to be legal whatever comes back. What reaches it has happened, whatever others return
+        later: for that, calls that are out have not ended.
+        """
         while self.log and (not isinstance(self.log[0], Call) or self.log[0].state in {"counted", "undone"}):
-            self.certain = self._follow(self.certain, self.log.pop(0))
+            self.certain = self._follow(self.certain, self.log.pop(0), foresees=foresees)
         now = self.certain
         for item in self.log:
-            now = self._follow(now, item)
+            now = self._follow(now, item, foresees=foresees)
         self.most_states = max(self.most_states, *map(len, now)) if now else 0
         return now
 
-    def _follow(self, now: list[frozenset], item) -> list[frozenset]:
+    def _follow(self, now: list[frozenset], item, *, foresees: bool) -> list[frozenset]:
         return [
-            frozenset(self._one(component, states, item))
+            frozenset(self._one(component, states, item, foresees=foresees))
             for component, states in zip(self.components, now, strict=True)
         ]
 
-    def _one(self, component, states: frozenset, item):
-        """The states of a component after something that was legal in all of them."""
+    def _one(self, component, states: frozenset, item, *, foresees: bool):
+        """The states of a component after something.
+
+        What the agent did was legal in all of them. What reached it need not be legal where something else is supposed
+        to have ended before; there it changes nothing.
+        """
         if isinstance(item, Passed):
             return {component.aged(state, item.at) for state in states}
         if isinstance(item, Firm):
-            return {component.after(state, item) for state in states} if component.takes(item) else states
+            return {_or_as_it_was(component, state, item) for state in states} if component.takes(item) else states
         if item.state == "undone":
             return states
         is_seen = item.event is not None and component.takes(item)
         taken = {component.after(state, item) for state in states} if is_seen else set(states)
         if item.state == "counted":
             return taken
+        ends = [label for label in item.ends if self._sees(component, label)] if self.foresees else []
+        if item.state == "unknown":  # if it has happened, it has ended
+            happened = {
+                there
+                for label in ends
+                for state in taken
+                for there in component.ended(state, self._as_seen(item), label) or {state}
+            }
+            return (happened or taken) | set(states)
         ended = {
             there
-            for label in item.ends
-            if self.foresees and self._sees(component, label)
+            for label in (ends if foresees else ())
             for state in taken
             for there in component.ended(state, self._as_seen(item), label)
         }
@@ -474,7 +495,7 @@ class Judge:
 
     def refuses(self, item) -> str | None:
         """The first component that refuses an event in a state it may be in."""
-        now = self.states()
+        now = self.states(foresees=item.event.direction == "!")
         refusing = [
             component.clause
             for component, states in zip(self.components, now, strict=True)
@@ -489,7 +510,7 @@ class Judge:
             return None
         missed = sorted(
             (due, number)
-            for number, (component, states) in enumerate(zip(self.components, self.states(), strict=True))
+            for number, (component, states) in enumerate(zip(self.components, self.states(foresees=False), strict=True))
             for state in states
             for due in component.missed(state, self.clock, at)
         )
@@ -632,6 +653,8 @@ class Judge:
     def close(self) -> Outcome:
         """Nothing more happens: what is held is refused, and a call without an end may or may not have happened."""
         self._give_up()
+        for call in self.calls.values():
+            call.state = "unknown" if call.state == "out" else call.state
         owing = [
             component.clause
             for component, states in zip(self.components, self.states(), strict=True)

@@ -175,23 +175,15 @@ class Replay:
 
     def _go_out(self, call: Recorded, events: tuple[Event, ...]) -> None:
         name = call.name or ""
-        ends = tuple([End(event.label, event.to_rules) for event in self.projection.ends(name)])
+        label = events[-1].label if events else None
+        failure = self.contract.failure_of(name, label)
+        ends = tuple([End(event.label, event.to_rules) for event in self.projection.ends(name, failure)])
         if not events and not ends:
             return
         self._made += 1
         ticket = self._tickets[id(call)] = str(self._made)
-        label = events[-1].label if events else None
         arguments = events[-1].payload if events else call.payload
-        out = Out(
-            ticket,
-            name,
-            arguments,
-            str(call.index),
-            events,
-            started=True,
-            failure=self.contract.failure_of(name, label),
-            ends=ends,
-        )
+        out = Out(ticket, name, arguments, str(call.index), events, started=True, failure=failure, ends=ends)
         self.calls = self.calls.with_entry(out)
 
     def _is_awaited(self, call: Recorded) -> bool:

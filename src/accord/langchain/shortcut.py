@@ -39,8 +39,9 @@ def reserve_one(policy: Policy, state: State, claim: Claim) -> State | None:
     event = tools.call(name, arguments, None).event
     if event is None or quick_step(settled, event) is None:
         return None
-    digest = digest_of(tools.label(name), arguments)
-    out = Out(ticket, name, arguments, digest, (event,), False, tools.failure(name, event.label), ends=tools.ends(name))  # noqa: FBT003 - not started
+    failure = tools.failure(name, event.label)
+    digest, ends = digest_of(tools.label(name), arguments), tools.ends(name, failure)
+    out = Out(ticket, name, arguments, digest, (event,), started=False, failure=failure, ends=ends)
     return State(settled, (located(settled.stage.stages, out),), desk)
 
 

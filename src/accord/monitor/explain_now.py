@@ -46,17 +46,19 @@ def explain_now(refusal: Refusal, way: Way = ()) -> str:
         about = " for those that are known"
     event = refusal.event
     shown = [symbol for symbol in symbols if event is None or symbol.label != event.label]
-    left_out = len(shown) < len(symbols)
+    left_out = [symbol for symbol in symbols if symbol not in shown]
     first = way[0] if way else None
+    if left_out and first is None:  # to be approved is nothing that can be done instead
+        shown = [symbol for symbol in shown if not symbol.gated]
     mine = refusal.vocabulary.is_mine
     others = [one for one in shown if one != first and mine(one.direction, one.label)]
     # An instance that has not begun has no clock yet.
     timed = not refusal.is_new
     if first is not None and not others:
         return deadline_of(refusal.standing, refusal.now, first) if timed else ""
+    if left_out and not shown:
+        return deadline_of(refusal.standing, refusal.now, left_out[0]) if timed else ""
     due = until(refusal.vocabulary, refusal.standing, refusal.now, shown) if timed else ""
-    if left_out and not shown and not due:
-        return ""
     # What was refused for its data is allowed too, with other data.
     now = "otherwise" if left_out and first is None else "now"
     return f" {_sentence(refusal.vocabulary, shown, f'{now}{about}', due, complete=refusal.complete)}"

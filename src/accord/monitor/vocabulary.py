@@ -21,7 +21,7 @@ from accord.language.clauses import Guard
 from accord.language.details import print_clause
 from accord.language.events import Says
 from accord.machine.tables import Plain
-from accord.monitor.wording import list_quoted, list_words, quote_text
+from accord.monitor.wording import list_quoted, quote_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["Phrase", "Vocabulary", "join_options", "join_steps"]
 
 _MOST_GUARDS = 3
+_MOST_TOOLS = 5
 _APPROVES = re.compile(r"(?i)approv|allow|accept|permit|consent|sign.?off")
 _CONFIRMS = re.compile(r"(?i)confirm")
 _SAID_ONCE = frozenset({"call", "send", "wait for"})
@@ -94,7 +95,7 @@ class Vocabulary(NamedTuple):
     def option(self, symbol: Symbol) -> str:
         """Something that may happen, in a list of such."""
         tools = self._tools(symbol.label) if self.is_mine(symbol.direction, symbol.label) else ()
-        name = list_words(tools) if len(tools) > 1 else self.name(symbol.direction, symbol.label, symbol.partner)
+        name = _tool_names(tools) if len(tools) > 1 else self.name(symbol.direction, symbol.label, symbol.partner)
         return f"{name}{_with(symbol.clauses)}"
 
     # -- things to do --------------------------------------------------------------------------------------------------
@@ -116,13 +117,13 @@ class Vocabulary(NamedTuple):
             return phrases[0] if len(phrases) == 1 else Phrase("", join_options(phrases))
         if self._is_answered(label):
             if either or symbol.direction == self._call_sign(label):
-                return Phrase("call", f"{list_words(self._tools(label) or (label,))}{data}")
-            return Phrase(self._waiting(label, "get"), f"the result of {list_words(self._returning(label))}{data}")
+                return Phrase("call", f"{_tool_names(self._tools(label) or (label,))}{data}")
+            return Phrase(self._waiting(label, "get"), f"the result of {_tool_names(self._returning(label))}{data}")
         if symbol.direction == "!":
             return self._by_agent(label, data)
         tools = self._tools(label) if either else ()
         if tools:
-            return Phrase("call", f"{list_words(tools)}{data}")
+            return Phrase("call", f"{_tool_names(tools)}{data}")
         return Phrase(self._waiting(label, ""), f"{quote_text(label)}{data}")
 
     def is_result(self, call: Symbol, symbol: Symbol) -> bool:
@@ -142,7 +143,7 @@ class Vocabulary(NamedTuple):
     def _by_agent(self, label: str, data: str) -> Phrase:
         tools = self._tools(label)
         if tools or (self._events is None and label[:1].islower()):
-            return Phrase("call", f"{list_words(tools or (label,))}{data}")
+            return Phrase("call", f"{_tool_names(tools or (label,))}{data}")
         return Phrase("" if self._events is None else "send", f"{quote_text(label)}{data}")
 
     def _from_line(self, line: EventLine, label: str, data: str) -> Phrase:
@@ -152,7 +153,7 @@ class Vocabulary(NamedTuple):
             return Phrase("", f"{what}{data}")
         if isinstance(origin, Says):
             return _saying(origin, label, data)
-        names, data = list_words(origin.names), data or _with(line.guards)
+        names, data = _tool_names(origin.names), data or _with(line.guards)
         told: dict[NamedKind, Phrase] = {
             "call": Phrase("call", f"{names}{data}"),
             "user call": Phrase("the user must call", f"{names}{data}"),
@@ -250,6 +251,12 @@ def _saying(origin: Says, label: str, data: str) -> Phrase:
     if literal:
         return Phrase("the user must say", f"{literal} ({what}){data}")
     return Phrase("the user must say", f"{'so' if origin.is_pattern else 'something'} ({what}){data}")
+
+
+def _tool_names(names: tuple[str, ...]) -> str:
+    """Tools of which any will do, a handful at the most."""
+    quoted = [quote_text(name) for name in names[:_MOST_TOOLS]]
+    return list_quoted([*quoted, f"{len(names) - _MOST_TOOLS} more"] if len(names) > _MOST_TOOLS else quoted, "or")
 
 
 def _guards(clauses: tuple[Clause, ...]) -> str:

@@ -22,6 +22,7 @@ from accord.projection.happenings import ENDS
 from accord.projection.labels import Label, labeller_of
 
 if TYPE_CHECKING:
+    from accord.language.tools import Failure
     from accord.language.tree import Direction
     from accord.machine.contract import Contract
     from accord.projection.happenings import Happened, Kind
@@ -205,10 +206,14 @@ class Projection:
             found.append((None, self._unlabelled(kind, name)))
         return found
 
-    def ends(self, name: str) -> list[Event]:
-        """What an end of a call of a tool can be, of that which reaches anybody; payloads left aside."""
+    def ends(self, name: str, failure: Failure) -> list[Event]:
+        """What an end of a call of a tool can be, of that which reaches anybody; payloads left aside.
+
+        A failure is an end only if it means that the call has happened.
+        """
         found: dict[tuple[str, bool], Event] = {}
-        for kind in ("result", "error"):
+        kinds: tuple[Kind, ...] = ("result", "error") if failure == "done" else ("result",)
+        for kind in kinds:
             for _, label in self.labeller.candidates(kind, name):
                 event = self._placed(kind, label).event
                 if event is not None:

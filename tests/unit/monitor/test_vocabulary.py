@@ -158,6 +158,19 @@ def test_a_limit_on_what_is_said_says_so():
     assert refused('rule "r" { at most 1 pay(n > 5) }', *events).endswith("and may not happen again like this.")
 
 
+def test_data_that_is_refused_until_a_deadline_leaves_its_step_allowed():
+    monitor = Monitor("?pay(n < 5) within 1h else !remind.end", mode="refuse", at=0)
+    assert monitor.receive("pay", {"n": 9}, at=5).explain() == (
+        "`pay` is refused: `n < 5` does not hold: `n` is 9. It is due until 3600 (in 59m 55s)."
+    )
+
+
+def test_many_tools_are_a_handful():
+    names = ", ".join(f"t{number}" for number in range(9))
+    contract = f'events {{ Look when call in [{names}] Pay when call pay }} rule "r" {{ before Pay require Look }}'
+    assert refused(contract, "!Pay").endswith("First call `t0`, `t1`, `t2`, `t3`, `t4` or 4 more, then `pay`.")
+
+
 def test_no_sentence_says_what_nobody_can_do():
     """The words of before: nobody lets something happen, and nobody ends a session that is a tool's."""
     for contract in ('rule "r" { before book require search }', "rec L.{!a.L, end}"):

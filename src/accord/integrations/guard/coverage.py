@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from accord.integrations.guard.policy import Policy
     from accord.language.events import EventLine
+    from accord.projection.happenings import Kind
 
 __all__ = ["Coverage", "Survey", "Unsourced"]
 
@@ -127,12 +128,13 @@ class Survey:
         by_default = {policy.label(name) for name in tools} | self._events
         pool = sorted({*tools, *by_default})
         used, gated = _labels(policy)
-        given = by_default if lines is None else _given(lines, set(tools), self._events)
+        given = set() if lines is None else _given(lines, set(tools), self._events)
+        if lines is None or any(line.as_named for line in lines):
+            given |= by_default
         missing = used - given - gated - {UNRECOGNIZED}
         if lines is not None:
             missing |= _named(lines, gated) - {*map(normalise, tools), *self._events}
-        looked_at = used if lines is None else None
-        unseen = [name for name in tools if not _is_seen(policy, name, looked_at)]
+        unseen = [name for name in tools if not _is_seen(policy, name, used)]
         passing = [name for name in unseen if _passes(policy, name)]
         return Coverage(
             tuple(passing),
@@ -197,12 +199,12 @@ def _is_ours(line: EventLine) -> bool:
     return isinstance(line.origin, Named) and line.origin.kind != "user call"
 
 
-def _is_seen(policy: Policy, name: str, used: set[str] | None) -> bool:
+def _is_seen(policy: Policy, name: str, used: set[str]) -> bool:
     """Whether a clause looks at calls of a tool, or at what becomes of them."""
-    if used is not None:
-        return policy.label(name) in used
     labeller = labeller_of(policy.contract)
-    return any(labeller.candidates(kind, name) for kind in ("call", "result", "error"))
+    kinds: tuple[Kind, ...] = ("call", "result", "error")
+    candidates = [label for kind in kinds for _, label in labeller.candidates(kind, policy.label(name))]
+    return any(not label.by_name or label.label in used for label in candidates)
 
 
 def _passes(policy: Policy, name: str) -> bool:

@@ -55,7 +55,9 @@ def settle(
     out = state.out(ticket)
     if out is None:
         return Change(state, (), _NOT_OUT)
-    counted = state._replace(desk=remember_done(state.desk, out)).at(state.calls.counted(out))
+    # One that failed may be tried again under its id.
+    desk = state.desk if failed else remember_done(state.desk, out)
+    counted = state._replace(desk=desk).at(state.calls.counted(out))
     # Before time passes: a call that was made in time is not late because its tool takes long.
     passed = pass_time(policy, counted, at)
     state, notes = passed.state, list(passed.notes)
@@ -63,6 +65,9 @@ def settle(
     if event is None:
         notes.append(Remark("call returned", {"call": ticket, "result": fields}))
         return Change(state, tuple(notes), OK)
+    if passed.answer is not OK:  # something was due before it ended
+        late = Noted(Given("?", event.label, event.payload, None, None, at, {"call": ticket}), passed.answer)
+        return Change(state, (*notes, late), passed.answer)
     try:
         happened = happen(state, event, {"call": ticket})
     except UsageError as error:  # a value that cannot be compared; the call counts all the same

@@ -139,17 +139,10 @@ class MemoryHome(Home, Forking):
                 name, label = lane.left_call
                 numbered = here.desk.numbered + 1
                 mine[0] = ticket = f"#{numbered}"
-                tools, call = self._tools, (Event("!", label),)
-                out = Out(
-                    ticket,
-                    name,
-                    {},
-                    "",
-                    call,
-                    started=True,
-                    failure=tools.failure(name, label),
-                    ends=tools.ends(name),
-                )
+                failure = self._tools.failure(name, label)
+                ends = self._tools.ends(name, failure)
+                call = (Event("!", label),)
+                out = Out(ticket, name, {}, "", call, started=True, failure=failure, ends=ends)
                 here = here._replace(desk=here.desk._replace(numbered=numbered)).at(here.calls.with_entry(out))
             self._here = here; lane.left = CLOSED  # fmt: skip  # noqa: E702
 

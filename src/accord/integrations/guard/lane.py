@@ -76,11 +76,12 @@ def take_lane(  # noqa: C901 - one function inside, whose lines are counted
     label = call[1]
     if session.policy.tools.labels_of(call[0]) != (label,):
         return long_way
-    ends = session.policy.tools.ends(call[0])
+    failure = session.policy.tools.failure(*call)
+    ends = session.policy.tools.ends(call[0], failure)
     if ends and ends[0].to_rules:
         return long_way
     answers = bool(ends)
-    releases = session.policy.tools.failure(*call) == "undone"
+    releases = failure == "undone"
 
     @wraps(function)
     def guarded(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - whatever the function takes

@@ -150,7 +150,7 @@ class _Deciding:
             return self._by_approval(claim, action, way, event)
         hopeless = why_even_then(self.policy, everywhere, event)
         if hopeless is not None:
-            return self.refuse(claim, hopeless, words.even_then(words.naming(hopeless, self.policy.aliases)))
+            return self.refuse(claim, verdict, words.even_then(words.naming(hopeless, self.policy.aliases)))
         if somewhere:
             lost = self.state.lost()
             said = words.rests_on_lost(call.name, lost) if lost else None
@@ -202,17 +202,9 @@ class _Deciding:
         known = tools.label(call.name)
         if any(counted == known for counted, _ in desk.refusals):
             desk = desk._replace(refusals=tuple([pair for pair in desk.refusals if pair[0] != known]))
-        out = Out(
-            ticket,
-            call.name,
-            arguments,
-            action,
-            events,
-            self.started,
-            tools.failure(call.name, label),
-            reviews,
-            ends=tools.ends(call.name),
-        )
+        failure = tools.failure(call.name, label)
+        ends = tools.ends(call.name, failure)
+        out = Out(ticket, call.name, arguments, action, events, self.started, failure, reviews, ends=ends)
         self.state = self.state._replace(desk=use(desk, reviews)).at(self.state.calls.with_entry(out))
         for event in events:
             given = Given(event.direction, event.label, event.payload, None, event.by, self.at, {"call": ticket})

@@ -17,7 +17,7 @@ from accord.integrations.guard import ending, reserving, words
 from accord.integrations.guard.decisions import Change, Decision
 from accord.ledger.attempts import why
 from accord.monitor.events import make_time
-from accord.monitor.verdicts import Blocked
+from accord.monitor.verdicts import Blocked, Ok
 from accord.projection.payloads import of_error, of_result
 
 if TYPE_CHECKING:
@@ -212,6 +212,8 @@ class LiveSession:
             self.observers.returned(call, verdict, began)
         else:
             self.observers.failed(call, error)
+            if type(verdict) is not Ok:
+                self.observers.returned(call, verdict, began)
         return verdict
 
     def _call(self, ticket: str) -> ToolCall:

@@ -54,9 +54,9 @@ class ToolEvents(NamedTuple):
         possible = self.projection.possible("call", self.label(name))
         return any(projected.outcome in {"ignored", "unmatched"} for _, projected in possible)
 
-    def ends(self, name: str) -> tuple[End, ...]:
+    def ends(self, name: str, failure: Failure) -> tuple[End, ...]:
         """The ends that a call can have, of those that somebody looks at."""
-        return tuple([End(event.label, event.to_rules) for event in self.projection.ends(self.label(name))])
+        return tuple([End(event.label, event.to_rules) for event in self.projection.ends(self.label(name), failure)])
 
     def end(self, out: Out, fields: Mapping[str, object], *, failed: bool, at: Time | None) -> Event | None:
         """The event that the end of a call with these fields is; `None` if nobody looks at it."""
@@ -86,7 +86,7 @@ class PlainTools(NamedTuple):
         """It never is."""
         return False
 
-    def ends(self, name: str) -> tuple[End, ...]:  # noqa: ARG002 - the same
+    def ends(self, name: str, failure: Failure) -> tuple[End, ...]:  # noqa: ARG002 - the same
         """None that a guard would look ahead to."""
         return ()
 

@@ -29,7 +29,7 @@ def test_a_failed_call_that_has_happened_counts_and_its_result_carries_the_error
     guard = guard_of(contract, tools={"pay": raises(ValueError("busy"))})
     assert guard.run([ToolCall("pay", {}, "c1")])[0].error == "ValueError: busy"
     assert guard.status == "complete"
-    assert "has run already" in guard.run([ToolCall("pay", {}, "c1")])[0].error
+    assert "the protocol is over" in guard.run([ToolCall("pay", {}, "c1")])[0].error  # a new attempt, and too late
 
 
 class TestNobodyKnows:
