@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+import accord
 from accord.audit.judging import StepJudge, TableJudge, is_for_table
-from accord.machine.contract import compile_contract
 from accord.projection.open_calls import OpenCalls
 from accord.sources.model import Message, Run
 
 
 def run_of(*steps):
+    """A run in which every call ends, the last one too."""
+    steps = (*steps, ("result", steps[-1][1], "done"))
     calls, messages = OpenCalls(), []
     for index, (kind, name, body) in enumerate(steps):
         message = Message(kind, index, body, name)
@@ -23,7 +25,7 @@ def run_of(*steps):
 
 
 def verdicts(contract, run):
-    compiled = compile_contract(contract)
+    compiled = accord.compile(contract)
     judges = [StepJudge, *([TableJudge] if is_for_table(compiled) else [])]
     found = {judge(compiled, None).judge(run).status for judge in judges}
     assert len(found) == 1

@@ -15,7 +15,7 @@ from accord.audit.model import Breach, Verdict, refused_by
 from accord.audit.steps import Steps, Word, ending
 from accord.audit.tally import MOST_BROKEN, Group, Tally, count, note
 from accord.calls.replay import Replay, is_alone
-from accord.errors import InternalError, UsageError
+from accord.errors import UsageError
 from accord.machine.events import Event
 from accord.machine.extent import Extent
 from accord.monitor.refusals import Refusal, belonging
@@ -148,23 +148,23 @@ _SKIPPED = -1
 class _Entry:
     """What messages of one kind and name are, and how often they came.
 
-    `column` is theirs if nothing else matters (`_SKIPPED` if nobody looks at them). Else there are `tests`: a message
-    has the column of the first that it passes, which the last one always is. How often each was passed is counted too.
+    A message has the column of the first of the `tests` that it passes, and how often each was passed is counted. It
+    has `column` if it passes none, as all have where nothing else matters. `_SKIPPED` is that of what nobody looks at.
     """
 
     column: int
+    outcome: Outcome
+    tests: Sequence[tuple[Test, int, int]] | None
+    """Each with its column and its place in `passed`."""
     outcomes: Sequence[Outcome]
-    tests: Sequence[tuple[Test | None, int]] | None
     passed: list[int]
     times: int = 0
 
     def skipped(self) -> Iterator[tuple[Outcome, int]]:
         """How often messages were no events, and why."""
-        if self.tests is None:
-            if self.column == _SKIPPED or self.outcomes[0] == "unknown call":
-                yield self.outcomes[0], self.times
-            return
-        for (_, column), outcome, times in zip(self.tests, self.outcomes, self.passed, strict=True):
+        found = [(self.outcome, self.column, self.times - sum(self.passed))]
+        found += [(self.outcomes[place], column, self.passed[place]) for _, column, place in self.tests or ()]
+        for outcome, column, times in found:
             if times and (column == _SKIPPED or outcome == "unknown call"):
                 yield outcome, times
 
@@ -191,10 +191,19 @@ class TableJudge(Judge):
 
     def _entry(self, kind: Kind, name: str | None) -> _Entry:
         possible = self.projection.possible(kind, name)
-        columns = [self.column_of(projected, kind, name) for _, projected in possible]
-        tests = [(test, column) for (test, _), column in zip(possible, columns, strict=True)]
-        outcomes = [projected.outcome for _, projected in possible]
-        made = _Entry(columns[0], outcomes, tests if len(tests) > 1 else None, [0] * len(tests))
+        (_, otherwise), tested = possible[-1], possible[:-1]
+        tests = [
+            (test, self.column_of(projected, kind, name), place)
+            for place, (test, projected) in enumerate(tested)
+            if test is not None
+        ]
+        made = _Entry(
+            self.column_of(otherwise, kind, name),
+            otherwise.outcome,
+            tests or None,
+            [projected.outcome for _, projected in tested],
+            [0] * len(tested),
+        )
         self._entries[kind][name] = made
         return made
 
@@ -270,11 +279,11 @@ class TableJudge(Judge):
 
 def _tested(entry: _Entry, message: Message) -> int:
     """The column of a message of which kind and name do not tell everything."""
-    for place, (test, column) in enumerate(entry.tests or ()):
-        if test is None or test(message):
+    for test, column, place in entry.tests or ():
+        if test(message):
             entry.passed[place] += 1
             return column
-    raise InternalError("the last thing that a message can be has no test")
+    return entry.column
 
 
 def count_place(tally: Tally, steps: Steps, row: int, column: int, number: int) -> None:

@@ -139,6 +139,8 @@ def _inside(value: object) -> object:
 def _live(value: object) -> object:
     """The same of a live value, as plain JSON; `NotPlainError` if JSON cannot hold it."""
     plain = plain_value(value)
+    if type(plain) is dict or plain is None:
+        return plain
     inside = _inside(plain)
     if inside is plain:
         return plain
@@ -152,6 +154,8 @@ def _text(value: object) -> str | None:
     """A string as it is, anything else as canonical JSON; `None` if there is none."""
     if isinstance(value, str):
         return value
+    if value is None:
+        return "null"
     try:
         return (encode_plain if _is_plain(value) else encode)(value).decode()  # type: ignore[arg-type] # that is the question
     except Exception:  # noqa: BLE001 - the invariant above

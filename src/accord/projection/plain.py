@@ -22,6 +22,8 @@ DEEPEST = 90
 """Containers inside containers: a little less than a ledger keeps."""
 LARGEST = 200_000
 """Values in one payload; one that shares parts can be endless for all practical purposes."""
+_FLAT = 16
+"""Fields of a dictionary that is looked through at once."""
 
 
 class NotPlainError(Exception):
@@ -50,12 +52,34 @@ def plainly(value: Mapping[str, Any]) -> dict[str, Json]:
 
 def plain_value(value: object) -> Json:
     """Any value as JSON holds it; `NotPlainError` if it cannot, whatever goes wrong when it is looked at."""
+    if type(value) is dict and (copy := _flat_copy(value)) is not None:
+        return copy
     try:
         return _plain(value, 0, [LARGEST])
     except NotPlainError:
         raise
     except Exception as error:
         raise NotPlainError(f"it cannot be read: {type(error).__name__}") from error
+
+
+def _flat_copy(value: dict[Any, Any]) -> dict[str, Json] | None:
+    """A copy of a small dictionary that holds nothing but short keys, texts and the like, which most are; else `None`.
+
+    Classes are compared and nothing is asked of the values, so nothing can go wrong.
+    """
+    copy = value.copy()
+    if len(copy) > _FLAT:
+        return None
+    for key, item in copy.items():
+        if type(key) is not str or not key.isascii():
+            return None
+        kind = type(item)
+        if kind is str:
+            if not item.isascii():
+                return None
+        elif kind is not int and kind is not bool and item is not None:
+            return None
+    return copy
 
 
 def _plain(value: Any, depth: int, room: list[int]) -> Json:  # noqa: ANN401 - that is the question

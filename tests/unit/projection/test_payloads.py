@@ -148,14 +148,8 @@ def test_live_and_recorded_agree(soak, health):
     def any_value(depth=0):
         kind = rng.randrange(9 if depth < 3 else 6)
         if kind < 6:
-            return [
-                None,
-                rng.choice([True, False]),
-                rng.randrange(-5, 5),
-                rng.choice([0.5, 1.0, 1e-9, 1e300, 10**30]),
-                "text",
-                "é {",
-            ][kind]
+            number = rng.choice([0.5, 1.0, 1e-9, 1e300, 10**30])
+            return [None, rng.choice([True, False]), rng.randrange(-5, 5), number, "text", "é {"][kind]
         if kind == 6:
             return [any_value(depth + 1) for _ in range(rng.randrange(3))]
         return {
