@@ -111,9 +111,9 @@ PARTS = {
         ("tests/fuzz/test_traces.py", "tests/properties/test_drift.py"),
     ),
     "surfaces": Part(
-        50,
+        25,
         ("tests/surfaces/test_surfaces.py",),
-        shares=2,
+        shares=4,
     ),
     "studio": Part(
         10,

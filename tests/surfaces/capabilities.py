@@ -10,7 +10,18 @@ from __future__ import annotations
 from accord.diagnostics import Source
 from accord.language import examine
 
-__all__ = ["BY_NATURE", "EVERYTHING", "FEATURES", "MISSING", "can", "failure_lines", "is_open", "keeps_names", "speaks"]
+__all__ = [
+    "BY_NATURE",
+    "EVERYTHING",
+    "FEATURES",
+    "MISSING",
+    "can",
+    "failure_lines",
+    "is_open",
+    "keeps_names",
+    "lines_of",
+    "speaks",
+]
 
 FEATURES = {
     # the language

@@ -54,7 +54,7 @@ PIECES = (r"\([a-z_][^()]*\)", r"\.[!?]\w+", r" by human", r"each k: ", r" withi
 
 def shrunk(pair: Pair, surface: Drive, keep: frozenset[str] | None = None) -> Pair:
     """A pair as small as it gets with the same kind of difference; with `keep`, one that uses nothing else."""
-    kind = _kind(drive(pair, surface))
+    kind, used = _kind(drive(pair, surface)), pair.uses
     progress = True
     while progress:
         progress = False
@@ -63,7 +63,7 @@ def shrunk(pair: Pair, surface: Drive, keep: frozenset[str] | None = None) -> Pa
                 smaller = pair_of(text, run)
             except (ContractError, UsageError, KeyError, StopIteration, ValueError):
                 continue
-            if keep is not None and not smaller.uses <= keep:
+            if not smaller.uses <= used or (keep is not None and not smaller.uses <= keep):
                 continue
             if not any(one.kind in ENDS for one in run):
                 continue  # a run that does not speak of ends is another matter

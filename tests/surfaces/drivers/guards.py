@@ -7,11 +7,12 @@ before its own end; in `arun` each waits for a future that the driver fulfils wh
 from __future__ import annotations
 
 import asyncio
+import inspect
 from functools import partial
 
 from accord import Guard, UsageError
 from accord.machine.contract import Contract
-from tests.surfaces.contracts import STRANGER, TOOLS
+from tests.surfaces.contracts import GATE, SIGN, STRANGER, TOOLS
 from tests.surfaces.drivers.told import Ear, as_call, error_of, finding_of, is_ok, message_at
 from tests.surfaces.happenings import ENDS, Finding, Outcome, Run, call_of, in_order
 
@@ -19,6 +20,10 @@ __all__ = ["by_arun", "by_hand", "by_run"]
 
 QUIET = 40
 """Turns of an event loop after which nothing moves any more that does not wait for the run."""
+
+
+DECLARED = {"events": [SIGN, GATE]} if "events" in inspect.signature(Guard).parameters else {}
+"""What the program reports."""
 
 
 class Guarded:
@@ -29,7 +34,7 @@ class Guarded:
         names = {*TOOLS, STRANGER, *(one.name for one in run if one.kind == "call")}
         self.new_guard = partial(
             Guard, contract, tools=dict.fromkeys(names, tool), clock=lambda: self.now, patience=10_000,
-            observers=[self.ear], **options,
+            observers=[self.ear], **DECLARED, **options,
         )  # fmt: skip
         self.own, self.is_stored = self.new_guard(), "store" in options
 
@@ -90,7 +95,7 @@ def by_run(contract: Contract, run: Run, **options) -> Outcome:
             places = message_at(run, here.at)
             here.ear.offer(run, places)
             here.at = places[0]
-            here.guard.run([as_call(run[place]) for place in places])
+            here.ear.results(run, places, here.guard.run([as_call(run[place]) for place in places]))
             here.at = max(here.at, places[-1]) + 1
             continue
         if one.kind not in ENDS:
@@ -118,7 +123,8 @@ async def _by_arun(contract: Contract, run: Run, options: dict) -> Outcome:
             places = message_at(run, here.at)
             here.ear.offer(run, places)
             futures |= {run[place].id: loop.create_future() for place in places}
-            tasks.append(loop.create_task(here.guard.arun([as_call(run[place]) for place in places])))
+            task = loop.create_task(here.guard.arun([as_call(run[place]) for place in places]))
+            tasks.append((places, task))
             here.at = places[-1]
         elif one.kind == "result":
             futures[one.id].set_result(one.body)
@@ -130,12 +136,15 @@ async def _by_arun(contract: Contract, run: Run, options: dict) -> Outcome:
         for _ in range(QUIET):
             await asyncio.sleep(0)
         here.at += 1
+    for places, task in tasks:
+        if task.done():
+            here.ear.results(run, places, task.result())
+    # What is held when nothing more happens is never let through.
+    here.ear.findings += [Finding(place, "*") for place in here.ear.undecided]
     outcome = here.outcome()
-    for task in tasks:
+    for _, task in tasks:
         task.cancel()
-    for result in await asyncio.gather(*tasks, return_exceptions=True):
-        if isinstance(result, Exception) and not isinstance(result, asyncio.CancelledError):
-            raise result
+    await asyncio.gather(*(task for _, task in tasks), return_exceptions=True)
     return outcome
 
 

@@ -7,7 +7,7 @@ import builtins
 from accord import Ok, Violation
 from accord.integrations import ToolCall
 from accord.integrations.guard.observing import Observer
-from tests.surfaces.happenings import Finding, Happening, Run
+from tests.surfaces.happenings import ENDS, Finding, Happening, Run
 
 __all__ = ["Ear", "as_call", "clause_of", "error_of", "finding_of", "is_ok", "message_at"]
 
@@ -58,7 +58,9 @@ class Ear(Observer):
         self.places: dict[str, int] = {}  # of each id, the call that has it now
         self.ends: dict[str, int] = {}  # and where its end is
         self.running_now = ""
-        self.held: set[int] = set()
+        self.held: set[int] = set()  # calls that were held at some time
+        self.undecided: set[int] = set()  # and those that are
+        self.turned_down: set[int] = set()
         self.waited = 0
         self.broken: Exception | None = None
 
@@ -75,8 +77,12 @@ class Ear(Observer):
         try:
             for decision in decisions:
                 place = self.places[decision.call.id]
+                self.undecided.discard(place)
+                if not decision.admitted and decision.status != "held":
+                    self.turned_down.add(place)
                 if decision.status == "held":
                     self.held.add(place)
+                    self.undecided.add(place)
                 elif decision.status == "review":
                     self.findings.append(Finding(place, "*"))
                 elif decision.status == "refused":
@@ -85,6 +91,16 @@ class Ear(Observer):
                     self.waited += 1
         except Exception as error:
             self.broken = error
+
+    def results(self, run: Run, places: list[int], results) -> None:
+        """What a guard has returned of calls: that the end of one that failed is refused may be told nowhere else."""
+        for place, result in zip(places, results, strict=True):
+            end = next(
+                (at for at in range(place, len(run)) if run[at].kind in ENDS and run[at].id == run[place].id), None
+            )
+            if end is not None and run[end].kind == "error" and place not in self.turned_down:
+                known = any(finding.index == end for finding in self.findings)
+                self.findings += [] if known or is_ok(result.verdict) else [finding_of(end, result.verdict)]
 
     def running(self, watched, decision):  # noqa: ARG002 - the same
         self.running_now = decision.call.id
