@@ -19,7 +19,6 @@ __all__ = [
     "failure_lines",
     "is_open",
     "keeps_names",
-    "lines_of",
     "speaks",
 ]
 
