@@ -97,7 +97,9 @@ class Reference:
         self.known: dict[bool, tuple] = {}  # the worlds that were enumerated last
         self.found = False  # whether a lost call was ever found to have happened
         self.left_open = False  # whether it stayed open how one of these has ended
-        self.hindsight = False  # whether it was said later how a call has ended, so that something was received too early
+        self.hindsight = (
+            False  # whether it was said later how a call has ended, so that something was received too early
+        )
 
     @property
     def out(self) -> list[Reservation]:

@@ -482,7 +482,8 @@ class Session:
         number = self.rng.choice(wished if wished and self.rng.random() < 0.7 else numbers)
         asked = self.reference.reviews[number]
         if asked.call is not None:
-            return self.say_what_became(number, asked)
+            self.say_what_became(number, asked)
+            return
         answer = self.rng.choices(("allow", "deny", "modify"), self.mood[1])[0]
         payload, may = None, True
         for _ in range(3 if answer == "modify" else 0):
