@@ -15,6 +15,7 @@ from accord import ContractError, Limits, compile
 from accord.diagnostics import Source
 from accord.language.checks import check_document
 from accord.language.rules import Rule, Within
+from accord.language.tools import FAILURES, ToolLine, Tools
 from accord.language.tree import (
     Action,
     Choice,
@@ -37,8 +38,10 @@ STRANGER = "z"
 
 GATES = ("no gate", "one gate", "two gates", "three gates")
 AROUND = frozenset({"in a loop", "in parts"})
+MEANINGS = tuple([f"fails {meaning}" for meaning in FAILURES])
 CONSTRUCTS = (
     "plain call", "with data", *GATES[1:], "in a slice", "under a rule", "timed", "in a loop", "in parts", "unknown",
+    *MEANINGS,
 )  # fmt: skip
 
 
@@ -52,9 +55,26 @@ def contract_for_tools(rng: Random, flavour: str) -> Contract:
         over_time = "time" in flavour or "slices" in flavour
         document, _ = (random_contract_over_time if over_time else random_contract)(rng, flavour)
         items = [replace(declared, body=toolish(rng, declared.body)) for declared in document.declarations]
-        inclined = Document((*items, *document.rules), Source(""))
+        inclined = Document((*items, *document.rules, *random_tools(rng)), Source(""))
         if not any(d.severity == "error" for d in check_document(inclined, LIMITS)):
             return compile_document(inclined, LIMITS)
+
+
+def random_tools(rng: Random) -> tuple[Tools, ...]:
+    """What it means if a call fails: nothing is said of it, or of all tools, or of one and of the others."""
+    kind = rng.random()
+    if kind < 0.4:
+        return ()
+    lines = [ToolLine(None, rng.choice(FAILURES))]
+    if kind < 0.7:
+        lines.insert(0, ToolLine((rng.choice(LABELS),), rng.choice(FAILURES)))
+    return (Tools(tuple(lines if rng.random() < 0.9 else lines[:1])),)
+
+
+def said_of_tools(rng: Random) -> str:
+    """The same as text."""
+    lines = [line for tools in random_tools(rng) for line in tools.lines]
+    return "tools { " + " ".join(f"{(line.names or ('otherwise',))[0]} fails {line.fails}" for line in lines) + " }"
 
 
 def toolish(rng: Random, node: Protocol) -> Protocol:
@@ -86,7 +106,8 @@ def contract_of_people(rng: Random) -> Contract:
             result = rng.choice((None, f"?{label}", f"?{label}(x == 0)", f"?{label}(x == 0)"))
             branches.append(".".join([*gates, f"!{label}", *([result] if result else []), "L"]))
         with suppress(ContractError):
-            return compile("rec L.{" + ", ".join(branches) + "}", limits=LIMITS)
+            text = "protocol P = rec L.{" + ", ".join(branches) + "}"
+            return compile(f"{text}\n{said_of_tools(rng)}", limits=LIMITS)
 
 
 def contract_of_a_life(rng: Random) -> Contract:
@@ -96,6 +117,7 @@ def contract_of_a_life(rng: Random) -> Contract:
         each = "each k: " if rng.random() < 0.35 else ""
         rules = [rule for rule, often in LASTING_RULES.items() if rng.random() < often]
         with suppress(ContractError):
+            rules.append(said_of_tools(rng))
             return compile(f"protocol P = {each}rec L.{{{', '.join(branches)}}}\n" + "\n".join(rules), limits=LIMITS)
 
 

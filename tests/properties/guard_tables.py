@@ -15,11 +15,14 @@ MOST_OPEN = 32
 """The guard's own bound of questions that are open."""
 
 ENDS = (
-    "admitted", "returned", "result ok", "result bad", "failed", "unknown end", "held", "refused", "rests on", "asked",
-    "waiting", "allowed", "modified", "denied", "expired",
+    "admitted", "returned", "result ok", "result bad", "undone", "done", "lost", "found", "not found", "unknown end",
+    "held", "refused", "rests on", "asked", "waiting", "allowed", "modified", "denied", "expired",
 )  # fmt: skip
 ASKED = ("asked", "waiting", "allowed", "modified", "denied", "expired")
-OTHERS = ("message", "late", "same id", "known id", "ended twice", "stuck", "stopped", "too many questions")
+OTHERS = (
+    "message", "late", "same id", "known id", "ended twice", "stuck", "stopped", "too many questions",
+    "what became of it",
+)  # fmt: skip
 UNGATED = ("plain call", "unknown")
 NEVER = {
     **{(construct, end): "a call that nobody gates is not asked about" for construct in UNGATED for end in ASKED},
@@ -28,6 +31,9 @@ NEVER = {
         for end in ("result ok", "result bad")
     },
     ("unknown", "rests on"): "no rule looks at it, so nothing about it rests on others",
+    **{("fails undone", end): "it is taken back" for end in ("done", "lost", "found", "not found")},
+    **{("fails done", end): "it has happened" for end in ("undone", "lost", "found", "not found")},
+    **{("fails unknown", end): "nobody knows" for end in ("undone", "done")},
 }
 SIZES = ("0", "1", "2", "3–4", "5–8", "9–16", "17–32", "33+")
 
@@ -43,7 +49,7 @@ LIVES = (
 )  # fmt: skip
 _BEYOND = {
     ("steps", SIZES[:4]): "a session takes five steps at least",
-    ("calls in a batch", ("0", *SIZES[5:])): "the reference looks at a course for each choice of those that fail",
+    ("calls in a batch", ("0", *SIZES[5:])): "the reference looks at a world for each choice of what becomes of them",
     ("calls out at once", SIZES[5:]): "the same",
     ("gates of a call", SIZES[4:]): "nobody asks more than three people",
     ("questions", SIZES[SIZES.index(size(MOST_REVIEWS)) + 1 :]): "no more than `MOST_REVIEWS` are asked",

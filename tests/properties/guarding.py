@@ -55,7 +55,6 @@ class Session:
             "clock": lambda: self.time,
             "patience": rng.randint(2, 4) if impatient else 10_000,
             "escalate": rng.choice(("stop", "review")),
-            "failed": "keep" if rng.random() < 0.1 else "release",
             "review_lasts": rng.choice((2, 5)) if self.mood is not SILENT and rng.random() < 0.3 else None,
         }
         self.alone = Guard(contract, **self.options)
@@ -97,7 +96,7 @@ class Session:
         self.health.answers[end] += 1
         if end in OTHERS:
             return
-        kinds = self.kinds.get(label, {"unknown"})
+        kinds = {*self.kinds.get(label, {"unknown"}), f"fails {self.contract.failure_of(label, label)}"}
         if gates is not None:
             kinds = {*(kinds - {*GATES, *UNGATED}), GATES[gates]}
             self.most("gates of a call", gates)
@@ -175,9 +174,7 @@ class Session:
         made = {ticket: (events, reviews) for ticket, events, reviews in outs}
         self.most("calls in a batch", len(calls))
         late = self.reference.pass_time(self.time)
-        self.opened = [
-            review for review in self.alone._session.state().desk.reviews if review.number not in self.reference.reviews
-        ]
+        self.look_what_was_opened()
         shown = {decision[0]: (call.name, call.arguments) for call, decision in zip(calls, decisions, strict=True)}
         if self.wish in (None, shown.get("admitted"), shown.get("refused")) or self.rng.random() < 0.05:
             self.wish = shown.get("review")
@@ -196,6 +193,10 @@ class Session:
             ahead = ahead or ticket is not None
         if self.opened:
             raise DifferenceError(f"nobody had to be asked: {self.opened}")
+
+    def look_what_was_opened(self):
+        desk = self.alone._session.state().desk
+        self.opened = [review for review in desk.reviews if review.number not in self.reference.reviews]
 
     def is_answered(self):
         """Whether the agent has asked for something, and nobody is asked about it any more."""
@@ -291,20 +292,21 @@ class Session:
         self.note(call.name, "asked" if None in states else "waiting", len(gates))
         return "review"
 
-    def ask(self, gate, label, payload) -> bool:
+    def ask(self, gate, label, payload, call=None) -> bool:
         """A question is opened, as the guard has to; `False` if too many are."""
         if len(self.reference.open_ones(self.time)) >= MOST_OPEN:
             return False
         if not self.opened:
             raise DifferenceError(f"nobody was asked for {gate} of {label} {payload}")
         review = self.opened.pop(0)
-        if (review.gate, review.label, dict(review.payload), review.state) != (gate, label, payload, "open"):
+        shown = review.gate, review.label, dict(review.payload), review.state, review.call
+        if shown != (gate, label, payload, "open", call):
             raise DifferenceError(f"asked was {review}, expected {gate} of {label} {payload}")
         lasts = None if gate is None else self.options["review_lasts"]
         expires = None if lasts is None else self.time + lasts
         if review.expires != expires:
             raise DifferenceError(f"{review} does not expire at {expires}")
-        self.reference.ask(review.number, Asked(gate, label, payload, expires), self.time)
+        self.reference.ask(review.number, Asked(gate, label, payload, expires, call=call), self.time)
         self.seen["questions"] += 1
         return True
 
@@ -326,7 +328,8 @@ class Session:
     def known(self, identity):
         if identity in self.done:
             return self.done[identity]
-        out = next((item for item in self.reference.out if item.ticket == identity), None)
+        # One that is lost may be tried again.
+        out = next((item for item in self.reference.out if item.ticket == identity and not item.lost), None)
         return None if out is None else out.identity
 
     def admit(self, call, ticket, arguments, made):
@@ -340,7 +343,8 @@ class Session:
         for number in reviews:
             self.reference.reviews[number].state = "used"
         action = action_of(call.name, call.arguments) if call.id else ""
-        self.reference.history.append(Reservation(ticket, events, action, reviews))
+        failure, ends = self.contract.failure_of(call.name, call.name), self.reference.ends(call.name)
+        self.reference.history.append(Reservation(ticket, events, action, reviews, failure, ends))
         if self.hangs and self.hanging is None:
             self.hanging = ticket
 
@@ -357,10 +361,7 @@ class Session:
 
     def end_one(self, item):
         ticket, call = item.ticket, item.events[-1]
-        how = self.rng.choices(("returned", "failed", "unknown end"), (5, 3, 2))[0]
-        self.note(call.label, how)
-        self.started.discard(ticket)
-        self.ended = [*self.ended[-5:], (ticket, call.label)]
+        how = self.rng.choices(("returned", "failed", "unknown end"), (5, 4, 2))[0]
         result = self.payload() if how == "returned" else {"error": "stopped"}
         acts = {
             "returned": lambda guard: guard.settle(ticket, result),
@@ -368,30 +369,67 @@ class Session:
             "unknown end": lambda guard: guard.keep(ticket, "stopped"),
         }
         verdict = self.both(acts[how])
-        if how == "failed" and not self.policy.keep_failed:
+        meaning = item.failure
+        if how == "failed" and meaning == "unknown" and not item.lost:
             if verdict != Ok():
                 raise DifferenceError(f"{item} could not fail")
-            self.reference.fail(ticket)
-            self.reference.pass_time(self.time)
-            return
+            self.note(call.label, "lost")
+            return self.lost(item)
+        if how == "failed" and meaning != "done":
+            if verdict != Ok():
+                raise DifferenceError(f"{item} could not fail")
+            self.note(call.label, "not found" if item.lost else "undone")
+            return self.taken_back(item)
+        self.note(call.label, "found" if item.lost and meaning == "unknown" else "done" if how == "failed" else how)
+        legal = self.has_run(item, result)
+        if isinstance(verdict, Ok) != legal:
+            raise DifferenceError(f"the result of {item} was {verdict} after {self.reference.history}")
+
+    def lost(self, item):
+        """Nobody knows what became of a call; people are asked, if there are any."""
+        self.started.add(item.ticket)
+        self.reference.lose(item.ticket)
+        self.reference.pass_time(self.time)
+        self.look_what_was_opened()
+        if self.policy.gates or self.options["escalate"] == "review":
+            self.ask(None, item.events[-1].label, item.events[-1].payload, item.ticket)
+        if self.opened:
+            raise DifferenceError(f"nobody had to be asked: {self.opened}")
+
+    def taken_back(self, item):
+        self.over(item)
+        self.reference.fail(item.ticket)
+        self.reference.answered(item.ticket)
+        self.reference.pass_time(self.time)
+
+    def over(self, item):
+        self.started.discard(item.ticket)
+        self.ended = [*self.ended[-5:], (item.ticket, item.events[-1].label)]
+
+    def has_run(self, item, result) -> bool:
+        """A call has happened and ended; whether its end is legal."""
+        ticket, label = item.ticket, item.events[-1].label
         if item.identity:
-            self.done.pop(ticket, None)
-            self.done[ticket] = item.identity
+            self.done.setdefault(ticket, item.identity)
             while len(self.done) > REMEMBERED_CALLS:
                 del self.done[next(iter(self.done))]
         self.seen["calls run"] += 1
-        self.reference.settle(ticket)
-        self.reference.pass_time(self.time)
-        legal = True
-        if call.label in self.policy.results:
-            payload = {"error": None, **result, "call": call.payload, "call_id": ticket}
-            event = Event("?", call.label, None, payload, None, self.time)
-            legal = self.reference.legal(event)
-            self.note(call.label, "result ok" if legal else "result bad")
-            if legal:
+        self.reference.answered(ticket)
+        if item.lost:
+            legal = self.reference.find(ticket, result)
+            self.reference.pass_time(self.time)
+        else:
+            self.reference.settle(ticket)
+            self.reference.pass_time(self.time)
+            event = self.reference.end(item, result, self.time)
+            legal = event is None or self.reference.legal(event)
+            if legal and event is not None:
                 self.reference.history.append(event)
-        if isinstance(verdict, Ok) != legal:
-            raise DifferenceError(f"the result of {item} was {verdict} after {self.reference.history}")
+        if all(out.ticket != ticket for out in self.reference.out):
+            self.over(item)
+        if item.ends:
+            self.note(label, "result ok" if legal else "result bad")
+        return legal
 
     def end_again(self):
         """What has ended cannot end again, unless another call has got the ticket since."""
@@ -443,6 +481,9 @@ class Session:
         wished = [n for n in numbers if self.wish is not None and self.reference.reviews[n].label == self.wish[0]]
         number = self.rng.choice(wished if wished and self.rng.random() < 0.7 else numbers)
         asked = self.reference.reviews[number]
+        if asked.call is not None:
+            self.say_what_became(number, asked)
+            return
         answer = self.rng.choices(("allow", "deny", "modify"), self.mood[1])[0]
         payload, may = None, True
         for _ in range(3 if answer == "modify" else 0):
@@ -472,6 +513,30 @@ class Session:
         elif asked.gate is None:
             del self.refusals[asked.label]
 
+    def say_what_became(self, number, asked):
+        """A person says what became of a lost call."""
+        answer = self.rng.choice(("done", "done", "undone", "undone", "allow"))
+
+        def decide(guard):
+            identity = next(review.id for review in guard.reviews() if review.number == number)
+            try:
+                return guard.decide(identity, answer, by="ana").state
+            except UsageError:
+                return "no answer"
+
+        state = self.both(decide)
+        if state != ("no answer" if answer == "allow" else "used"):
+            raise DifferenceError(f"{answer} to {asked} was {state}")
+        self.health.answers["what became of it"] += 1
+        if answer == "allow":
+            return
+        item = next(item for item in self.reference.out if item.ticket == asked.call)
+        self.note(asked.label, "found" if answer == "done" else "not found")
+        if answer == "done":
+            self.has_run(item, {"error": "ana says so"})
+        else:
+            self.taken_back(item)
+
     def resume(self):
         self.both(lambda guard: guard.resume(by="ana", reason="go on"))
         self.stopped = False
@@ -483,16 +548,21 @@ class Session:
         """What stands in the ledger, without the calls that failed, is a legal session; also if more of them fail."""
         if self.store.row("s") is None:
             return
-        events = events_of([json.loads(line)["entry"] for line in self.store.ledger("s")])
-        if not after(begin(self.contract, None, 0), events)[1]:
-            raise DifferenceError(f"the ledger does not replay: {events}")
+        events = events_of([json.loads(line)["entry"] for line in self.store.ledger("s")], self.reference.ends)
+        situation = begin(self.contract, None, 0)
+        for event in events:
+            situation, legal = after(situation, [event])
+            received = isinstance(event, Event) and event.direction == "?"
+            # How a lost call has ended is said later than it has.
+            if not (legal or self.reference.left_open or (self.reference.found and received)):
+                raise DifferenceError(f"the ledger does not replay: {event} of {events}")
         list(self.reference.here())
         if not self.store.verify("s").ok:
             raise DifferenceError("the ledger does not verify")
 
     def close(self):
-        """Closing is for when nothing is out, and final."""
-        may = not self.reference.out and self.reference.may_end(self.time)
+        """Closing is for when nothing is running, and final; whatever became of what is lost, nothing may be owed."""
+        may = all(item.lost for item in self.reference.out) and self.reference.may_end(self.time)
         if isinstance(self.both(lambda guard: guard.close()), Ok) != may:
             raise DifferenceError(f"closed: {not may} after {self.reference.history}")
 

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from accord.integrations.guard.worlds import take
 
-from accord.integrations.guard import codec, ending, reserving, reviewing, session, worlds
+from accord.calls import footprint as footprints
+from accord.calls import state as calling
+from accord.calls import worlds
+from accord.calls.entries import Firm, Out, Passing
+from accord.calls.state import Calls
+from accord.calls.worlds import take
+from accord.integrations.guard import codec, ending, reserving, reviewing, session, tool_events
 from accord.integrations.guard.decisions import Change
 from accord.integrations.guard.reserving import _Deciding
-from accord.integrations.guard.state import Firm, Out, Passing, Review, State
+from accord.integrations.guard.state import Review, State
+from accord.monitor.verdicts import OK
 from tests.properties.guarding import Health, campaign
 
 SESSIONS = {
@@ -47,26 +53,176 @@ def _failures_inside_are_no_evidence(monkeypatch):
 # -- bugs --------------------------------------------------------------------------------------------------------------
 
 
+def only_worlds_where(monkeypatch, keep):
+    """Worlds in which calls that are out have another fate are not looked at; `keep` is a call as it is then."""
+
+    def looked(original):
+        return lambda settled, log, *rest, **options: original(settled, tuple(keep(log)), *rest, **options)
+
+    monkeypatch.setattr(calling, "worlds", looked(worlds.worlds))
+    monkeypatch.setattr(calling, "worlds_about", looked(worlds.worlds_about))
+
+
+def no_raising(monkeypatch):
+    """What is illegal in a world changes nothing there: the bug is to be found by what it does."""
+    monkeypatch.setattr(worlds, "_after", lambda world, what: take(world, what)[0])
+
+
 def every_call_that_is_out_counts(monkeypatch):
-    original = worlds.worlds
-    monkeypatch.setattr(reserving, "worlds", lambda state: original(state)[:1])
+    no_raising(monkeypatch)
+    only_worlds_where(
+        monkeypatch, lambda log: [each._replace(failure="done") if isinstance(each, Out) else each for each in log]
+    )
 
 
 def every_call_that_is_out_fails(monkeypatch):
-    original = worlds.worlds
-    monkeypatch.setattr(reserving, "worlds", lambda state: original(state)[-1:])
+    no_raising(monkeypatch)
+    only_worlds_where(monkeypatch, lambda log: [each for each in log if isinstance(each, Firm)])
 
 
 def the_calls_of_a_batch_are_judged_each_by_itself(monkeypatch):
-    judged, looked = _Deciding._judge, reserving.worlds
+    no_raising(monkeypatch)
+    judged, looked = _Deciding._judge, Calls.judge
 
     def judge(self, *arguments, **options):
         start = self.__dict__.setdefault("start", self.state)
         with monkeypatch.context() as patch:
-            patch.setattr(reserving, "worlds", lambda _state: looked(start))
+            patch.setattr(Calls, "judge", lambda _self, event: looked(start.calls, event))
             return judged(self, *arguments, **options)
 
     monkeypatch.setattr(_Deciding, "_judge", judge)
+
+
+def the_ends_of_calls_that_are_out_are_not_foreseen(monkeypatch):
+    no_raising(monkeypatch)
+    monkeypatch.setattr(tool_events.ToolEvents, "ends", lambda _self, _name: ())
+
+
+def the_ends_of_calls_that_are_lost_are_not_foreseen(monkeypatch):
+    no_raising(monkeypatch)
+    only_worlds_where(
+        monkeypatch, lambda log: [each._replace(ends=()) if getattr(each, "lost", None) else each for each in log]
+    )
+
+
+def what_is_received_is_judged_as_if_calls_had_ended(monkeypatch):
+    original = worlds.worlds
+    monkeypatch.setattr(worlds, "worlds", lambda settled, log, **_options: original(settled, log))
+
+
+def footprints_miss_rules(monkeypatch):
+    no_raising(monkeypatch)
+    original = footprints._touched
+
+    def touched(stages, event):
+        parts = original(stages, event)
+        return parts and {part for part in parts if part[0] != "rule"}
+
+    monkeypatch.setattr(footprints, "_touched", touched)
+
+
+def footprints_miss_the_protocol(monkeypatch):
+    no_raising(monkeypatch)
+    original = footprints._touched
+
+    def touched(stages, event):
+        parts = original(stages, event)
+        return parts and {part for part in parts if part[0] != "protocol"}
+
+    monkeypatch.setattr(footprints, "_touched", touched)
+
+
+def footprints_miss_slices(monkeypatch):
+    no_raising(monkeypatch)
+    original = footprints._touched
+
+    def touched(stages, event):
+        parts = original(stages, event)
+        return parts and {part for part in parts if part[0] not in {"slice", "instance"}}
+
+    monkeypatch.setattr(footprints, "_touched", touched)
+
+
+def what_is_related_by_others_is_left_out(monkeypatch):
+    no_raising(monkeypatch)
+
+    def related(log, about):
+        return [logged for logged in log if logged.touches is None or not logged.touches.isdisjoint(about)]
+
+    monkeypatch.setattr(worlds, "related", related)
+
+
+def a_cover_drops_one_situation_too_many(monkeypatch):
+    no_raising(monkeypatch)
+    original = worlds._cover
+
+    def cover(situations, touched):
+        kept = original(situations, touched)
+        return kept[:-1] if len(kept) > 1 else kept
+
+    monkeypatch.setattr(worlds, "_FEW", 1)  # so that there is something to drop
+    monkeypatch.setattr(worlds, "_cover", cover)
+
+
+def a_cover_looks_at_the_protocol_alone(monkeypatch):
+    no_raising(monkeypatch)
+    monkeypatch.setattr(worlds, "_FEW", 1)
+    monkeypatch.setattr(worlds, "_parts", lambda situation, _touched: [situation.stage.standing, type(situation.place)])
+
+
+def what_is_certain_overtakes_a_call_with_a_part_in_common(monkeypatch):
+    no_raising(monkeypatch)
+
+    def fold(settled, log):
+        left, barrier = [], None
+        for logged in log:  # a firm step is held against the first call alone
+            shares = logged.touches is None or barrier is None or not logged.touches.isdisjoint(barrier)
+            if isinstance(logged, Firm) and (not left or not shares):
+                settled = take(settled, logged.step)[0]
+                continue
+            if not left:
+                barrier = logged.touches
+            left.append(logged)
+        return settled, tuple(left)
+
+    monkeypatch.setattr(calling, "fold", fold)
+
+
+def an_unknown_call_is_treated_as_undone(monkeypatch):
+    def release(policy, state, ticket, *rest, **options):
+        out = state.out(ticket)
+        if out is not None and out.failure == "unknown":
+            log = tuple([out._replace(failure="undone") if logged is out else logged for logged in state.log])
+            state = state._replace(log=log)
+        return released(policy, state, ticket, *rest, **options)
+
+    released = ending.release
+    monkeypatch.setattr(ending, "release", release)
+
+
+def an_unknown_call_is_treated_as_done(monkeypatch):
+    def release(policy, state, ticket, *rest, **options):
+        out = state.out(ticket)
+        if out is not None and out.failure == "unknown" and out.lost is None:
+            log = tuple([out._replace(failure="done") if logged is out else logged for logged in state.log])
+            state = state._replace(log=log)
+        return released(policy, state, ticket, *rest, **options)
+
+    released = ending.release
+    monkeypatch.setattr(ending, "release", release)
+
+
+def a_lost_call_has_ended_when_that_was_said(monkeypatch):
+    def found(self, out, end):
+        counted = self.counted(out)
+        return (counted, OK) if end is None else counted.happened(end)
+
+    no_raising(monkeypatch)
+    monkeypatch.setattr(Calls, "found", found)
+
+
+def people_are_asked_about_what_is_known(monkeypatch):
+    monkeypatch.setattr(ending, "answered", lambda desk, _ticket: desk)
 
 
 def what_stands_behind_a_held_call_overtakes_it(monkeypatch):
@@ -85,16 +241,14 @@ def what_stands_behind_a_held_call_overtakes_it(monkeypatch):
 
 
 def what_is_certain_overtakes_what_is_not(monkeypatch):
-    def fold(state):
-        settled = state.settled
-        for logged in state.log:
+    def fold(settled, log):
+        for logged in log:
             if isinstance(logged, Firm):
                 settled = take(settled, logged.step)[0]
-        return State(settled, tuple(logged for logged in state.log if isinstance(logged, Out)), state.desk)
+        return settled, tuple(logged for logged in log if isinstance(logged, Out))
 
-    monkeypatch.setattr(worlds, "_after", lambda world, what: take(world, what)[0])
-    monkeypatch.setattr(worlds, "fold", fold)
-    monkeypatch.setattr(reserving, "fold", fold)
+    no_raising(monkeypatch)
+    monkeypatch.setattr(calling, "fold", fold)
 
 
 def a_call_that_failed_counts(monkeypatch):
@@ -112,17 +266,17 @@ def another_call_is_taken_back(monkeypatch):
         out = [logged.ticket for logged in state.log if isinstance(logged, Out)]
         return original(policy, state, out[-1] if ticket in out else ticket, *rest, **options)
 
-    monkeypatch.setattr(reserving, "release", release)
+    monkeypatch.setattr(ending, "release", release)
 
 
 def what_has_run_is_forgotten(monkeypatch):
     original = ending.settle
 
-    def settle(policy, state, *rest):
-        change = original(policy, state, *rest)
+    def settle(*rest, **options):
+        change = original(*rest, **options)
         return change._replace(state=change.state._replace(desk=change.state.desk._replace(done=())))
 
-    monkeypatch.setattr(reserving, "settle", settle)
+    monkeypatch.setattr(ending, "settle", settle)
 
 
 def an_id_is_good_for_any_call(monkeypatch):
@@ -152,14 +306,14 @@ def a_ticket_is_given_twice(monkeypatch):
 
 
 def a_result_is_judged_as_if_all_calls_failed(monkeypatch):
-    original, looked = reserving.happen, worlds.worlds
+    no_raising(monkeypatch)
+    original = Calls.judge
 
-    def happen(state, event, meta):
-        with monkeypatch.context() as patch:
-            patch.setattr(reserving, "worlds", lambda state: looked(state)[-1:])
-            return original(state, event, meta)
+    def judge(self, event):
+        log = self.log if event.direction == "!" else tuple(each for each in self.log if isinstance(each, Firm))
+        return original(Calls(self.settled, log), event)
 
-    monkeypatch.setattr(reserving, "happen", happen)
+    monkeypatch.setattr(Calls, "judge", judge)
 
 
 def an_approval_is_not_used_up(monkeypatch):
@@ -208,7 +362,7 @@ def time_passes_for_the_first_world_alone(monkeypatch):
 
 
 def calls_are_remembered_for_a_day(monkeypatch):
-    monkeypatch.setattr(reserving, "REMEMBERED", 4)
+    monkeypatch.setattr(ending, "REMEMBERED", 4)
 
 
 def a_store_forgets_who_has_started(monkeypatch):
@@ -217,6 +371,15 @@ def a_store_forgets_who_has_started(monkeypatch):
         codec,
         "_write_logged",
         lambda logged: original(logged._replace(started=False) if isinstance(logged, Out) else logged),
+    )
+
+
+def a_store_forgets_what_is_lost(monkeypatch):
+    original = codec._write_logged
+    monkeypatch.setattr(
+        codec,
+        "_write_logged",
+        lambda logged: original(logged._replace(lost=None) if isinstance(logged, Out) else logged),
     )
 
 
@@ -229,6 +392,20 @@ PLANTED = {
     every_call_that_is_out_counts: "plain",
     every_call_that_is_out_fails: "plain",
     the_calls_of_a_batch_are_judged_each_by_itself: "plain",
+    the_ends_of_calls_that_are_out_are_not_foreseen: "plain",
+    the_ends_of_calls_that_are_lost_are_not_foreseen: "plain",
+    what_is_received_is_judged_as_if_calls_had_ended: "rules",
+    footprints_miss_rules: "rules",
+    footprints_miss_the_protocol: "plain",
+    footprints_miss_slices: "slices",
+    what_is_related_by_others_is_left_out: "rules",
+    a_cover_drops_one_situation_too_many: "plain",
+    a_cover_looks_at_the_protocol_alone: "rules",
+    what_is_certain_overtakes_a_call_with_a_part_in_common: "rules",
+    an_unknown_call_is_treated_as_undone: "plain",
+    an_unknown_call_is_treated_as_done: "plain",
+    a_lost_call_has_ended_when_that_was_said: "plain",
+    people_are_asked_about_what_is_known: "people",
     what_stands_behind_a_held_call_overtakes_it: "rules",
     what_is_certain_overtakes_what_is_not: "rules",
     a_call_that_failed_counts: "plain",
@@ -247,6 +424,7 @@ PLANTED = {
     time_passes_for_the_first_world_alone: "time",
     calls_are_remembered_for_a_day: "life",
     a_store_forgets_who_has_started: "plain",
+    a_store_forgets_what_is_lost: "plain",
     a_store_forgets_what_has_run: "plain",
 }
 

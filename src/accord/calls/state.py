@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from accord.calls.entries import Firm, Out, Passing
 from accord.calls.footprint import located
 from accord.calls.worlds import TOO_MANY, fold, judge, take, worlds, worlds_about
-from accord.monitor.verdicts import OK, Ok
+from accord.errors import InternalError
+from accord.monitor.verdicts import OK, Blocked, Ok
 
 if TYPE_CHECKING:
     from accord.calls.entries import Logged
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from accord.monitor.step import Situation
 
 __all__ = ["Calls"]
+
+_OTHER_END = Blocked("what was let happen since the call rests on another end of it")
 
 
 class Calls(NamedTuple):
@@ -58,6 +61,27 @@ class Calls(NamedTuple):
         """The session in which a call has happened for certain."""
         stages = self.settled.stage.stages
         return self.replaced(out, *[located(stages, Firm(event)) for event in out.events])
+
+    def found(self, out: Out, end: Event | None) -> tuple[Calls, Verdict]:
+        """The session in which a lost call has happened after all, and the verdict on its end.
+
+        It has ended where it was made: that is how everything since then was judged. If what was let happen since rests
+        on another end than the one it had, the call counts, and all the ends it may have had stay possible.
+        """
+        stages = self.settled.stage.stages
+        certain = [located(stages, Firm(event)) for event in out.events]
+        verdict: Verdict = OK
+        if end is not None:
+            before = self.log[: self.log.index(out)]
+            verdict, _ = Calls(self.settled, (*before, *certain)).judge(end)
+            if type(verdict) is Ok:
+                certain.append(located(stages, Firm(end)))
+        try:
+            after = self.replaced(out, *certain)
+            after.worlds()
+        except InternalError:
+            return self.replaced(out, out._replace(failure="done")), (_OTHER_END if verdict is OK else verdict)
+        return after, verdict
 
     def happened(self, event: Event) -> tuple[Calls, Verdict]:
         """The session after an event that is no call, and the verdict on it; if it is refused, nothing has changed."""

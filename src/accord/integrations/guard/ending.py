@@ -13,7 +13,7 @@ from accord.errors import InternalError, UsageError
 from accord.integrations.guard import reviewing, words
 from accord.integrations.guard.decisions import Change, Decision, Noted, Remark
 from accord.integrations.guard.reserving import happen, pass_time
-from accord.integrations.guard.reviewing import open_lost, unuse
+from accord.integrations.guard.reviewing import answered, open_lost, unuse
 from accord.integrations.guard.state import Done
 from accord.ledger.attempts import Given
 from accord.monitor.verdicts import OK, Blocked
@@ -55,6 +55,8 @@ def settle(
     out = state.out(ticket)
     if out is None:
         return Change(state, (), _NOT_OUT)
+    if out.lost is not None:
+        return _find(policy, state, out, fields, at, failed=failed)
     # One that failed may be tried again under its id.
     desk = state.desk if failed else remember_done(state.desk, out)
     counted = state._replace(desk=desk).at(state.calls.counted(out))
@@ -77,9 +79,27 @@ def settle(
     return Change(happened.state, (*notes, *happened.notes), happened.answer)
 
 
+def _find(
+    policy: Policy, state: State, out: Out, fields: Mapping[str, object], at: Time | None, *, failed: bool
+) -> Change[Verdict]:
+    """A call of which nobody knew has happened. Its end is where the call is, as everything since was judged."""
+    made = out.events[-1].at if out.events else None
+    event = policy.tools.end(out, fields, failed=failed, at=made)
+    try:
+        calls, verdict = state.calls.found(out, event)
+    except UsageError as error:  # a value that cannot be compared; the call counts all the same
+        calls, verdict = state.calls.found(out, None)[0], Blocked(str(error))
+    state = state._replace(desk=answered(remember_done(state.desk, out), out.ticket)).at(calls)
+    passed = pass_time(policy, state, at)
+    note: Noted | Remark = Remark("call returned", {"call": out.ticket, "result": fields})
+    if event is not None:
+        note = Noted(Given("?", event.label, event.payload, None, None, at, {"call": out.ticket}), verdict)
+    return Change(passed.state, (note, *passed.notes), verdict)
+
+
 def remember_done(desk: Desk, out: Out) -> Desk:
     """The desk that knows of a call that has run."""
-    if not out.digest:
+    if not out.digest or any(done.ticket == out.ticket for done in desk.done):
         return desk
     return desk._replace(done=(*desk.done, Done(out.ticket, out.digest[:_RECOGNISED]))[-REMEMBERED:])
 
@@ -98,7 +118,7 @@ def release(
         return Change(state, (), _NOT_OUT)
     if begun and out.failure == "unknown" and out.lost is None:
         return lose(policy, state, out, why, at)
-    without = state._replace(desk=unuse(state.desk, out.reviews))
+    without = state._replace(desk=answered(unuse(state.desk, out.reviews), ticket))
     if out.failure == "done" and (begun or not _stands(state, out)):
         return settle(policy, state, ticket, of_error(why, None, None), at, failed=True)
     passed = pass_time(policy, without.at(state.calls.replaced(out)), at)

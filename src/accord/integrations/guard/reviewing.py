@@ -37,6 +37,7 @@ __all__ = [
     "ANSWERS",
     "Answer",
     "Way",
+    "answered",
     "decide",
     "digest_of",
     "find_lapsed",
@@ -271,6 +272,12 @@ def use(desk: Desk, numbers: tuple[int, ...]) -> Desk:
 def unuse(desk: Desk, numbers: tuple[int, ...]) -> Desk:
     """The desk after a call that had used these reviews was taken back."""
     return _marked(desk, numbers, "allowed") if numbers else desk
+
+
+def answered(desk: Desk, ticket: str) -> Desk:
+    """The desk after it became known what has become of a lost call: nobody needs to be asked about it any more."""
+    numbers = [review.number for review in desk.reviews if review.call == ticket and review.state == "open"]
+    return _marked(desk, tuple(numbers), "used") if numbers else desk
 
 
 def _marked(desk: Desk, numbers: tuple[int, ...], state: Literal["used", "allowed"]) -> Desk:

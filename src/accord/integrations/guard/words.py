@@ -171,6 +171,8 @@ def unfit(name: str, why: str) -> str:
 
 def decided(review: Review) -> str:
     """What was decided."""
+    if review.call is not None:
+        return "asked what became of a call, and that is known"
     if review.state == "used":
         return f"was allowed by {review.by} and has been used up"
     return f"was {review.state} by {review.by}" + (f" at {review.decided}" if review.decided is not None else "")
