@@ -152,8 +152,8 @@ def by_monitor(contract, words):
     try:
         for index, word in enumerate(words):
             event = read_event(word if word[0] in "!?" else f"?{word}")
-            if word[0] not in "!?" and not contract.machines and not is_watched(contract, event.label):
-                continue  # what a program reports and no rule names is no event of rules alone
+            if word[0] not in "!?" and not is_closed(contract) and not is_watched(contract, event.label):
+                continue  # what a program reports and nothing names is no event, unless a protocol is closed
             verdict = (monitor.send if event.direction == "!" else monitor.receive)(event.label)
             if isinstance(verdict, Violation):
                 refused.append((position, index, verdict.clause, verdict.got, verdict.explain()))
@@ -168,6 +168,11 @@ def by_monitor(contract, words):
     if isinstance(closing, Violation):
         return "incomplete", (position, None, closing.clause, closing.got, closing.explain()), 0
     return "conforming", None, 0
+
+
+def is_closed(contract) -> bool:
+    """Whether a protocol refuses what it does not name."""
+    return any(not declaration.is_open for declaration in contract.document.declarations)
 
 
 def is_watched(contract, label: str) -> bool:

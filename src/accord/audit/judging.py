@@ -14,7 +14,7 @@ from accord.audit.coverage import applied_rules, edges_taken
 from accord.audit.model import Breach, Verdict, refused_by
 from accord.audit.steps import Steps, Word, ending
 from accord.audit.tally import MOST_BROKEN, Group, Tally, count, note
-from accord.calls.replay import Replay, is_alone
+from accord.calls.replay import Replay, is_alone, speaks_of_ends
 from accord.errors import InternalError, UsageError
 from accord.machine.events import Event
 from accord.machine.extent import Extent
@@ -206,6 +206,7 @@ class TableJudge(Judge):
         row = 0
         replay: Replay | None = None
         passed_over = -1
+        untold: bool | None = None
         message = None
         for place, message in enumerate(messages):
             entry = entries[message.kind].get(message.name)
@@ -213,10 +214,16 @@ class TableJudge(Judge):
                 entry = self._entry(message.kind, message.name)
             entry.times += 1
             column = entry.column if entry.tests is None else _tested(entry, message)
-            if replay is None and message.kind == "call" and not is_alone(messages, place):
+            is_call = message.kind == "call"
+            alone = is_call and is_alone(messages, place)
+            if is_call and not alone:
+                if untold is None:
+                    untold = not speaks_of_ends(messages)
+                alone = untold
+            if is_call and not alone and replay is None:
                 replay = Replay(self.contract, self.protocol, begun=steps.situations[row])
             if replay is not None:
-                for judged in replay.happen(message):
+                for judged in replay.happen(message, alone=alone):
                     self.count(judged, seen)
                 if replay.is_quiet:
                     row, replay = steps.row(replay.calls.settled), None
@@ -234,7 +241,7 @@ class TableJudge(Judge):
                 if seen.first is None:
                     seen.first = Breach(steps.refusal(row, column), message.index, seen.events)
                 seen.refused += 1
-                if message.kind == "call":  # it would not have run, so it would not have ended
+                if is_call and not untold and not message.labelled:  # it would not have run, nor have ended
                     passed_over = place + 1
             row = code >> 1
             seen.events += 1
@@ -315,8 +322,6 @@ class StepJudge(Judge):
             if event is None:
                 self.skip(outcome, message.kind, message.name)
             elif is_timed:
-                if event.at is None:
-                    raise UsageError(f"the contract uses time, and message {message.index} was recorded without one")
                 seen.at = event.at
             self.count(judged, seen)
         tally.messages += run.messages[-1].index + 1 if run.messages else 0
