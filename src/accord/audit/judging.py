@@ -16,6 +16,7 @@ from accord.audit.steps import Steps, Word, ending
 from accord.audit.tally import MOST_BROKEN, Group, Tally, count, note
 from accord.calls.replay import Replay, is_alone, speaks_of_ends
 from accord.errors import InternalError, UsageError
+from accord.language.events import SPEAKERS
 from accord.machine.events import Event
 from accord.machine.extent import Extent
 from accord.monitor.refusals import Refusal, belonging
@@ -89,10 +90,13 @@ class Judge(ABC):
         else:
             count(self.tally.unmatched, kind if name is None else f"{kind} {name}", times)
 
-    def note(self, status: Status, run: str, breach: Breach, runs: int = 1) -> None:
-        """Count what was refused first or owed in a run, or in several alike, of which it is the shortest."""
+    def note(self, status: Status, run: str, breach: Breach, runs: int = 1, followed: int = 0) -> None:
+        """Count what was refused first or owed in a run, or in several alike, of which it is the shortest.
+
+        `followed` is how many more were refused in these runs.
+        """
         groups, known = self._groups[status]
-        note(groups, known, run, breach, runs)
+        note(groups, known, run, breach, runs, followed)
 
     def count(self, judged: Judged, seen: Seen) -> None:
         """Count what became of a message."""
@@ -109,7 +113,9 @@ class Judge(ABC):
         if isinstance(verdict, Violation):
             seen.first = seen.first or Breach(refused_by(verdict), message.index, seen.events)
             seen.refused += 1
-            count_blocked(self.tally, event or Event("!", message.name or ""), message.kind, message.name, 1)
+            word = _word_of(event or Event("!", message.name or ""), message.kind, message.name)
+            if word.is_action:
+                count(self.tally.blocked, word.text)
         elif event is not None and not event.to_rules:
             _count_edges(self.tally, standing_of(before, event), event, 1)
         self.tally.waited += judged.waited
@@ -121,7 +127,7 @@ class Judge(ABC):
         self.tally.events += events
         self.tally.refused += refused
         if breach is not None:
-            self.note(status, run.key, breach)
+            self.note(status, run.key, breach, followed=max(refused - 1, 0))
         return Verdict(run.key, "", status, breach, run.line, events, refused, run.metadata)
 
 
@@ -135,10 +141,9 @@ class Seen:
     at: Time | None = None
 
 
-def count_blocked(tally: Tally, event: Event, kind: Kind, name: str | None, times: int) -> None:
-    """Count what a guard would have refused: what the agent does. What reaches it has happened."""
-    if event.direction == "!":
-        count(tally.blocked, Word(event, name if kind == "call" else None).text, times)
+def _word_of(event: Event, kind: Kind, name: str | None) -> Word:
+    """The word of messages of a kind and name that are this event."""
+    return Word(event, name if kind == "call" else None, said=kind in SPEAKERS)
 
 
 _SKIPPED = -1
@@ -187,7 +192,7 @@ class TableJudge(Judge):
             return _SKIPPED
         if event.by is not None and not self.projection.gated:
             event = event._replace(by=None)
-        return self.steps.column(Word(event, name if kind == "call" else None))
+        return self.steps.column(_word_of(event, kind, name))
 
     def _entry(self, kind: Kind, name: str | None) -> _Entry:
         possible = self.projection.possible(kind, name)
@@ -288,7 +293,7 @@ def count_place(tally: Tally, steps: Steps, row: int, column: int, number: int) 
     """Count what a place of the table, looked up so often, has exercised, or would have blocked."""
     word = steps.words[column]
     event, refused = word.event, steps.rows[row][column] & 1
-    if refused and event.direction == "!":
+    if refused and word.is_action:
         count(tally.blocked, word.text, number)
     if not word.known:
         return

@@ -92,7 +92,7 @@ class Replay:
         self.projection = projection_of(contract, protocol)
         self.calls = Calls(begin(contract, protocol) if begun is None else begun)
         self._tickets: dict[int, str] = {}
-        self._refused: set[int] = set()
+        self._refused: dict[int, Recorded] = {}  # they are kept, so that no other has their number
         self._held: list[_Held] = []
         self._message = -1
         self._made = 0
@@ -159,7 +159,7 @@ class Replay:
         event = projected.event
         if event is None:
             if projected.outcome == "unknown call":
-                self._refused.add(id(call))
+                self._refused[id(call)] = call
                 refusal = unknown_call(self.calls.settled.stage, Event("!", call.name or ""))
                 yield Judged(call, projected, Violation.of(refusal, None), self.calls.settled)
                 return
@@ -168,7 +168,7 @@ class Replay:
             yield Judged(call, projected)
             return
         event = self._in_time(call, event, late=waited)
-        before = self._before()
+        before = self.reached
         if alone and self._overdue is None:
             self.calls, verdict = self.calls.happened(event)
         else:
@@ -180,7 +180,7 @@ class Replay:
             self._held.append(held)
             return
         else:
-            self._refused.add(id(call))
+            self._refused[id(call)] = call
         yield Judged(call, projected, verdict, before, waited)
 
     def _go_out(self, call: Recorded, events: tuple[Event, ...]) -> None:
@@ -235,7 +235,7 @@ class Replay:
     def _settle(self, happened: Recorded, call: Happened, *, late: bool = False) -> Iterator[Judged]:
         projected = self.projection.event(happened, skim=True)
         if id(call) in self._refused:
-            self._refused.discard(id(call))
+            del self._refused[id(call)]
             yield Judged(happened, projected, follows=True)
             return
         out = self.calls.out(self._tickets.pop(id(call), ""))
@@ -257,7 +257,7 @@ class Replay:
 
     def _take(self, happened: Recorded, projected: Projected, event: Event, *, late: bool = False) -> Judged:
         event = self._in_time(happened, event, late=late)
-        before = self._before()
+        before = self.reached
         if self._overdue is not None:
             return Judged(happened, projected, self._overdue, before)
         self.calls, verdict = self.calls.happened(event)
@@ -278,7 +278,8 @@ class Replay:
         self._overdue = None if type(verdict) is Ok else verdict
         return event._replace(at=at)
 
-    def _before(self) -> Situation:
+    @property
+    def reached(self) -> Situation:
         """Where the session is if every call that is out counts."""
         if not self.calls.log:
             return self.calls.settled
