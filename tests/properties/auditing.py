@@ -228,11 +228,20 @@ def judged(way, job, path, tmp_path):
 def comparable(tally):
     """A tally as values that do not depend on the order in which groups were met."""
     groups = [
-        sorted((g.clause, g.state, g.runs, sorted(g.arrived.items()), g.example) for g in of)
+        sorted((g.clause, g.state, g.runs, g.followed, sorted(g.arrived.items()), g.example) for g in of)
         for of in (tally.violations, tally.owed)
     ]
     counts = [sorted(of.items()) for of in (tally.statuses, tally.unmatched, tally.blocked, tally.traffic)]
-    sums = (tally.messages, tally.calls, tally.events, tally.refused, tally.ignored, tally.broken, tally.exercised)
+    sums = (
+        tally.messages,
+        tally.calls,
+        tally.events,
+        tally.refused,
+        tally.waited,
+        tally.ignored,
+        tally.broken,
+        tally.exercised,
+    )
     return groups, counts, sums
 
 

@@ -118,7 +118,7 @@ class Judge(ABC):
                 count(self.tally.blocked, word.text)
         elif event is not None and not event.to_rules:
             _count_edges(self.tally, standing_of(before, event), event, 1)
-        self.tally.waited += judged.waited
+        self.tally.waited += judged.waited and not isinstance(verdict, Violation)
         seen.events += 1
 
     def verdict(self, run: Run, breach: Breach | None, status: Status, events: int, refused: int) -> Verdict:

@@ -71,7 +71,7 @@ class Tally(msgspec.Struct, tag="tally"):
     owed: list[Group] = []
     """The same for runs that ended too early."""
     waited: int = 0
-    """Calls that a guard would have held until an earlier call of their message had ended."""
+    """Calls that a guard would have held until an earlier call of their message had ended, and then let run."""
     blocked: dict[str, int] = {}
     """How often each action would have been refused by a guard."""
     traffic: dict[str, int] = {}

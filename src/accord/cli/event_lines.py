@@ -36,6 +36,8 @@ class Seen:
     """Whether a guard would have held the call until an earlier call of its message had ended."""
     follows: bool = False
     """Whether it ends a call that a guard would have refused."""
+    refused: bool = False
+    """Whether the contract refuses it where the run stands."""
 
     @property
     def outcome(self) -> str:
@@ -72,7 +74,8 @@ def message_line(screen: Screen, contract: Contract, seen: Seen) -> str:
     what = message.kind if message.name is None else f"{message.kind} {message.name}"
     said = clip(" ".join(message.text.split()), _SAID)
     columns = f"{message.index:>4}  {clip(what, _WHAT):<{_WHAT}}  {said:<{_SAID}}  "
-    behind = ", would have waited" if seen.waited else ", follows a refusal" if seen.follows else ""
+    notes = {"would have waited": seen.waited, "follows a refusal": seen.follows, "refused": seen.refused}
+    behind = "".join(f", {note}" for note, holds in notes.items() if holds)
     if seen.outcome == "refused":
         return columns + screen.paint("error", "refused: no line of the events takes it")
     if seen.outcome == "unmatched":
@@ -114,6 +117,7 @@ def seen_objects(run: Run, seen: list[Seen], counts: Counter[str]) -> Iterator[s
                 "line": one.line,
                 "waited": one.waited,
                 "follows": one.follows,
+                "refused": one.refused,
             }
         )
     outcomes = {name: counts[name] for name in ("labelled", "ignored", "unmatched", "refused")}

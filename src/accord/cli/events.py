@@ -41,7 +41,7 @@ def command(
     rules alone.
 
     A call that a guard would have held until an earlier call of its message had ended would have waited, and the end of
-    a call that it would have refused follows a refusal: it is not judged.
+    a call that it would have refused follows a refusal: it is not judged. What the contract refuses is marked too.
 
     Exit status: 0 a run was shown · 1 no run can be read, or the contract has errors · 2 wrong usage.
     """
@@ -72,13 +72,14 @@ def _look(contract: Contract, protocol: str | None, run: Run, counts: Counter[st
     from accord.calls.replay import Replay
     from accord.cli.event_lines import Seen
     from accord.errors import UsageError
+    from accord.monitor.verdicts import Violation
     from accord.projection.projection import projection_of
 
     projection = projection_of(contract, protocol)
-    notes: dict[int, tuple[bool, bool]] = {}
+    notes: dict[int, tuple[bool, bool, bool]] = {}
     with suppress(UsageError):  # a run that cannot be judged has events all the same
         for judged in Replay(contract, protocol).follow(run.messages):
-            notes[id(judged.happened)] = judged.waited, judged.follows
+            notes[id(judged.happened)] = judged.waited, judged.follows, isinstance(judged.verdict, Violation)
     for message in run.messages:
         seen = Seen(message, projection.event(message, skim=True), *notes.get(id(message), ()))
         counts[seen.outcome] += 1
