@@ -73,7 +73,7 @@ def test_a_report_tells_what_matters(audited, folder):
         ("user", None, False), ("call", "!Pay", True), ("result", None, False),
     ]  # fmt: skip
     summary = summary_of(report)
-    assert summary["enforcing_would_have_blocked"] == {"events": 3, "words": {"!Pay (pay)": 3}}
+    assert summary["enforcing_would_have_blocked"] == {"actions": 3, "words": {"!Pay (pay)": 3}}
     assert json.loads(json.dumps(summary))["total"]["runs"] == 7
 
 

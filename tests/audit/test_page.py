@@ -102,8 +102,9 @@ def test_it_shows_the_numbers_of_the_report(audited, open_page, tmp_path):
     clauses = [f'rule "{name}"' for name in page.locator("#rules tbody tr td:first-child").all_text_contents()]
     broken = [sum(group["runs"] for group in groups if group["clause"] == clause) for clause in clauses]
     assert [int(text) for text in rules] == broken
-    events = told["enforcing_would_have_blocked"]["events"]
-    assert f"{events} events in {total['violating']} runs would have been refused" in page.content()
+    actions = told["enforcing_would_have_blocked"]["actions"]
+    assert f"{actions} actions would have been refused" in page.content()
+    assert f"{total['first_causes']} first causes, one to a run; {total['followed']} refusal" in page.content()
     assert page.locator("#count").text_content() == f"{total['runs']} of {total['runs']} runs"
     assert complaints == []
 
@@ -115,7 +116,8 @@ def test_what_there_is_no_room_for_is_counted(audited, open_page, tmp_path):
     page, complaints = open_page(make_report(audited([tmp_path / "a.json"], "protocol P = !a.!b.end")))
     text = page.locator("#violations").text_content()
     assert ", 12 more 12" in text  # of the twenty words that came where `!b` was due
-    assert "80 events in 21 runs would have been refused" in text
+    assert "80 actions would have been refused" in text
+    assert "21 first causes, one to a run; 59 refusals after that may follow from it" in text
     assert ", 40 more " in text
     assert complaints == []
 

@@ -88,7 +88,15 @@ def test_runs_are_those_of_the_report(written):
     }
     assert sum(run["events"] for run in report["runs"]) == report["total"]["events"]
     blocked = report["enforcing_would_have_blocked"]
-    assert sum(run["refused"] for run in report["runs"]) == blocked["events"] == sum(blocked["words"].values())
+    total = report["total"]
+    assert (
+        sum(run["refused"] for run in report["runs"]) == total["refused"] == total["first_causes"] + total["followed"]
+    )
+    assert sum(run["followed"] for run in report["runs"]) == total["followed"]
+    assert sum(one["followed"] for one in report["violations"]) == total["followed"] > 0
+    # A guard refuses what the agent does; what it hears and says has happened.
+    assert 0 < blocked["actions"] == sum(blocked["words"].values()) <= total["refused"]
+    assert all(word.startswith("!") and not word.startswith("!Ask") for word in blocked["words"])
     # The page says in how many runs something would have been refused.
     assert sum(run["refused"] > 0 for run in report["runs"]) == report["total"]["violating"]
 

@@ -152,8 +152,8 @@ def by_monitor(contract, words):
     try:
         for index, word in enumerate(words):
             event = read_event(word if word[0] in "!?" else f"?{word}")
-            if word[0] not in "!?" and not contract.machines and not is_watched(contract, event.label):
-                continue  # what a program reports and no rule names is no event of rules alone
+            if word[0] not in "!?" and not is_closed(contract) and not is_watched(contract, event.label):
+                continue  # what a program reports and nothing names is no event, unless a protocol is closed
             verdict = (monitor.send if event.direction == "!" else monitor.receive)(event.label)
             if isinstance(verdict, Violation):
                 refused.append((position, index, verdict.clause, verdict.got, verdict.explain()))
@@ -168,6 +168,11 @@ def by_monitor(contract, words):
     if isinstance(closing, Violation):
         return "incomplete", (position, None, closing.clause, closing.got, closing.explain()), 0
     return "conforming", None, 0
+
+
+def is_closed(contract) -> bool:
+    """Whether a protocol refuses what it does not name."""
+    return any(not declaration.is_open for declaration in contract.document.declarations)
 
 
 def is_watched(contract, label: str) -> bool:
@@ -223,11 +228,20 @@ def judged(way, job, path, tmp_path):
 def comparable(tally):
     """A tally as values that do not depend on the order in which groups were met."""
     groups = [
-        sorted((g.clause, g.state, g.runs, sorted(g.arrived.items()), g.example) for g in of)
+        sorted((g.clause, g.state, g.runs, g.followed, sorted(g.arrived.items()), g.example) for g in of)
         for of in (tally.violations, tally.owed)
     ]
     counts = [sorted(of.items()) for of in (tally.statuses, tally.unmatched, tally.blocked, tally.traffic)]
-    sums = (tally.messages, tally.calls, tally.events, tally.refused, tally.ignored, tally.broken, tally.exercised)
+    sums = (
+        tally.messages,
+        tally.calls,
+        tally.events,
+        tally.refused,
+        tally.waited,
+        tally.ignored,
+        tally.broken,
+        tally.exercised,
+    )
     return groups, counts, sums
 
 

@@ -39,7 +39,7 @@ def test_places_there_and_back():
         ("!search.?results.!|", ["results", "search"]),
         ("!search.?results.!se|", ["search"]),
         ("protocol P = !search.|", ["rec", "end", "each"]),
-        ("|", ["protocol", "rule", "events", "record", "enum"]),
+        ("|", ["protocol", "rule", "events", "tools", "record", "enum"]),
         ('!a.end\n\nrule "r" { bef|', ["before", "before each"]),
         ('protocol P = !pay.end\nrule "r" { before p|', ["pay"]),
         ("!a(x == 1) |", ["by human", "within"]),

@@ -51,7 +51,7 @@ def test_a_session_and_its_ledger(opened):
 
 def test_a_stopped_session_is_not_complete(opened):
     store, path, _ = opened
-    guard = Guard("{!a.end, end}", store=store, key="halted", tools={"b": lambda: None}, patience=1)
+    guard = Guard("{!a.end, end}", store=store, key="halted", tools={"a": lambda: None, "b": lambda: None}, patience=1)
     guard.run([ToolCall("b", {}, "c1")])
     asker = Asker(paths=[path], store=store)
     assert asker.ask("session", key="halted")["status"] == "stopped"

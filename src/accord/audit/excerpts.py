@@ -10,6 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from accord.audit.worker import is_parquet
+from accord.calls.replay import Replay
+from accord.monitor.verdicts import Violation
 from accord.projection.projection import projection_of
 from accord.sources.labelled import PARQUET, read_parquet
 from accord.sources.model import Run
@@ -69,17 +71,20 @@ def around(job: Job, run: Run, breach: Breach, longest: int = 300) -> list[Line]
 
 
 def _lines(job: Job, run: Run, breach: Breach | None, longest: int) -> list[Line]:
+    """All messages; the refused one is the first that is judged so, which need not be the first of its message."""
     projection = projection_of(job.contract, job.protocol)
-    refused_at = -1 if breach is None or breach.index is None else breach.position
-    found, events = [], 0
+    refused = None if breach is None or breach.index is None else _first_refused(job, run)
+    found = []
     for message in run.messages:
-        outcome, event, _, _ = projection.event(message, skim=True)
+        event = projection.event(message, skim=True).event
         word = None if event is None else f"{event.direction}{event.label}"
-        looked_at = event is not None or outcome == "unknown call"
         text = message.text
         if len(text) > longest:
             text = text[:longest] + "…"
-        refused = looked_at and events == refused_at
-        found.append(Line(message.index, message.kind, message.name, word, text, refused))
-        events += looked_at
+        found.append(Line(message.index, message.kind, message.name, word, text, message is refused))
     return found
+
+
+def _first_refused(job: Job, run: Run) -> object:
+    judged = Replay(job.contract, job.protocol).follow(run.messages)
+    return next((one.happened for one in judged if isinstance(one.verdict, Violation)), None)

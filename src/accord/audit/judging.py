@@ -14,8 +14,9 @@ from accord.audit.coverage import applied_rules, edges_taken
 from accord.audit.model import Breach, Verdict, refused_by
 from accord.audit.steps import Steps, Word, ending
 from accord.audit.tally import MOST_BROKEN, Group, Tally, count, note
-from accord.calls.replay import Replay, is_alone
+from accord.calls.replay import Replay, is_alone, speaks_of_ends
 from accord.errors import UsageError
+from accord.language.events import SPEAKERS
 from accord.machine.events import Event
 from accord.machine.extent import Extent
 from accord.monitor.refusals import Refusal, belonging
@@ -89,10 +90,13 @@ class Judge(ABC):
         else:
             count(self.tally.unmatched, kind if name is None else f"{kind} {name}", times)
 
-    def note(self, status: Status, run: str, breach: Breach, runs: int = 1) -> None:
-        """Count what was refused first or owed in a run, or in several alike, of which it is the shortest."""
+    def note(self, status: Status, run: str, breach: Breach, runs: int = 1, followed: int = 0) -> None:
+        """Count what was refused first or owed in a run, or in several alike, of which it is the shortest.
+
+        `followed` is how many more were refused in these runs.
+        """
         groups, known = self._groups[status]
-        note(groups, known, run, breach, runs)
+        note(groups, known, run, breach, runs, followed)
 
     def count(self, judged: Judged, seen: Seen) -> None:
         """Count what became of a message."""
@@ -109,10 +113,12 @@ class Judge(ABC):
         if isinstance(verdict, Violation):
             seen.first = seen.first or Breach(refused_by(verdict), message.index, seen.events)
             seen.refused += 1
-            count_blocked(self.tally, event or Event("!", message.name or ""), message.kind, message.name, 1)
+            word = _word_of(event or Event("!", message.name or ""), message.kind, message.name)
+            if word.is_action:
+                count(self.tally.blocked, word.text)
         elif event is not None and not event.to_rules:
             _count_edges(self.tally, standing_of(before, event), event, 1)
-        self.tally.waited += judged.waited
+        self.tally.waited += judged.waited and not isinstance(verdict, Violation)
         seen.events += 1
 
     def verdict(self, run: Run, breach: Breach | None, status: Status, events: int, refused: int) -> Verdict:
@@ -121,7 +127,7 @@ class Judge(ABC):
         self.tally.events += events
         self.tally.refused += refused
         if breach is not None:
-            self.note(status, run.key, breach)
+            self.note(status, run.key, breach, followed=max(refused - 1, 0))
         return Verdict(run.key, "", status, breach, run.line, events, refused, run.metadata)
 
 
@@ -135,10 +141,9 @@ class Seen:
     at: Time | None = None
 
 
-def count_blocked(tally: Tally, event: Event, kind: Kind, name: str | None, times: int) -> None:
-    """Count what a guard would have refused: what the agent does. What reaches it has happened."""
-    if event.direction == "!":
-        count(tally.blocked, Word(event, name if kind == "call" else None).text, times)
+def _word_of(event: Event, kind: Kind, name: str | None) -> Word:
+    """The word of messages of a kind and name that are this event."""
+    return Word(event, name if kind == "call" else None, said=kind in SPEAKERS)
 
 
 _SKIPPED = -1
@@ -187,7 +192,7 @@ class TableJudge(Judge):
             return _SKIPPED
         if event.by is not None and not self.projection.gated:
             event = event._replace(by=None)
-        return self.steps.column(Word(event, name if kind == "call" else None))
+        return self.steps.column(_word_of(event, kind, name))
 
     def _entry(self, kind: Kind, name: str | None) -> _Entry:
         possible = self.projection.possible(kind, name)
@@ -215,6 +220,7 @@ class TableJudge(Judge):
         row = 0
         replay: Replay | None = None
         passed_over = -1
+        untold: bool | None = None
         message = None
         for place, message in enumerate(messages):
             entry = entries[message.kind].get(message.name)
@@ -222,10 +228,16 @@ class TableJudge(Judge):
                 entry = self._entry(message.kind, message.name)
             entry.times += 1
             column = entry.column if entry.tests is None else _tested(entry, message)
-            if replay is None and message.kind == "call" and not is_alone(messages, place):
+            is_call = message.kind == "call"
+            alone = is_call and is_alone(messages, place)
+            if is_call and not alone:
+                if untold is None:
+                    untold = not speaks_of_ends(messages)
+                alone = untold
+            if is_call and not alone and replay is None:
                 replay = Replay(self.contract, self.protocol, begun=steps.situations[row])
             if replay is not None:
-                for judged in replay.happen(message):
+                for judged in replay.happen(message, alone=alone):
                     self.count(judged, seen)
                 if replay.is_quiet:
                     row, replay = steps.row(replay.calls.settled), None
@@ -243,7 +255,7 @@ class TableJudge(Judge):
                 if seen.first is None:
                     seen.first = Breach(steps.refusal(row, column), message.index, seen.events)
                 seen.refused += 1
-                if message.kind == "call":  # it would not have run, so it would not have ended
+                if is_call and not untold and not message.labelled:  # it would not have run, nor have ended
                     passed_over = place + 1
             row = code >> 1
             seen.events += 1
@@ -290,7 +302,7 @@ def count_place(tally: Tally, steps: Steps, row: int, column: int, number: int) 
     """Count what a place of the table, looked up so often, has exercised, or would have blocked."""
     word = steps.words[column]
     event, refused = word.event, steps.rows[row][column] & 1
-    if refused and event.direction == "!":
+    if refused and word.is_action:
         count(tally.blocked, word.text, number)
     if not word.known:
         return
@@ -324,8 +336,6 @@ class StepJudge(Judge):
             if event is None:
                 self.skip(outcome, message.kind, message.name)
             elif is_timed:
-                if event.at is None:
-                    raise UsageError(f"the contract uses time, and message {message.index} was recorded without one")
                 seen.at = event.at
             self.count(judged, seen)
         tally.messages += run.messages[-1].index + 1 if run.messages else 0

@@ -154,7 +154,7 @@ class ColumnJudge(TableJudge):
             assert what is not None  # noqa: S101 - in that row something is owed
             refusals[kind] = what
         if len(told):
-            self._group(keys, told, kinds, refusals, index, position, behind)
+            self._group(keys, told, kinds, refusals, index, position, stepped.refused, behind)
         text = letters.tobytes().decode("ascii")
         for begin in range(0, len(keys), CHUNK):
             end = min(begin + CHUNK, len(keys))
@@ -184,13 +184,16 @@ class ColumnJudge(TableJudge):
         refusals: dict[int, Refused],
         index: Numbers,
         position: Numbers,
+        refused: Numbers,
         behind: int,
     ) -> None:
         """Count what was refused or owed, with the shortest example of each: of equally short ones, the first run."""
         _, kind_of, runs = np.unique(kinds, return_inverse=True, return_counts=True)
         order = np.lexsort((told, index[told], position[told], kind_of))
         shortest = told[order[np.searchsorted(kind_of[order], np.arange(len(runs)))]]
-        for run, kind, number in sorted(zip(shortest.tolist(), sorted(refusals), runs.tolist(), strict=True)):
+        more = np.bincount(kind_of, np.maximum(refused[told] - 1, 0)).astype(np.int64)
+        told_of = zip(shortest.tolist(), sorted(refusals), runs.tolist(), more.tolist(), strict=True)
+        for run, kind, number, followed in sorted(told_of):
             violated = kind < behind
             breach = Breach(refusals[kind], int(index[run]) if violated else None, int(position[run]))
-            self.note("violating" if violated else "incomplete", keys[run], breach, number)
+            self.note("violating" if violated else "incomplete", keys[run], breach, number, followed)

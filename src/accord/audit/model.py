@@ -78,8 +78,13 @@ class Verdict(msgspec.Struct, frozen=True):
     events: int = 0
     """How many events the contract looked at."""
     refused: int = 0
-    """How many of them it refused."""
+    """How many of them it refused: the first, and what may follow from it."""
     metadata: dict[str, Json] = {}
+
+    @property
+    def followed(self) -> int:
+        """How many were refused after the first: perhaps only because of it."""
+        return max(self.refused - 1, 0)
 
     def to_json(self) -> dict[str, Json]:
         """As reports print it."""
@@ -91,6 +96,7 @@ class Verdict(msgspec.Struct, frozen=True):
             "violation": None if self.breach is None else self.breach.to_json(),
             "events": self.events,
             "refused": self.refused,
+            "followed": self.followed,
             "metadata": self.metadata,
         }
 

@@ -38,7 +38,7 @@ class TooManyRowsError(AccordError):
 
 
 class Word(NamedTuple):
-    """A column: an event, the tool if it is a call, and whether the contract says what it is.
+    """A column: an event, the tool if it is a call, whether the contract says what it is, and whether it is only said.
 
     A call that it does not know is refused.
     """
@@ -46,6 +46,12 @@ class Word(NamedTuple):
     event: Event
     tool: str | None = None
     known: bool = True
+    said: bool = False
+
+    @property
+    def is_action(self) -> bool:
+        """Whether a guard would not have let it happen: what comes back or is said has happened."""
+        return self.event.direction == "!" and not self.said
 
     @property
     def text(self) -> str:
@@ -71,7 +77,7 @@ class Steps:
     def column(self, word: Word) -> int:
         """The column of a word, which is made if it is new."""
         event = word.event
-        key = event.direction, event.label, event.partner, event.by, event.to_rules, word.tool, word.known
+        key = event.direction, event.label, event.partner, event.by, event.to_rules, *word[1:]
         known = self._column_of.get(key)
         if known is not None:
             return known
@@ -85,7 +91,7 @@ class Steps:
 
     def work_out(self, row: int, column: int) -> int:
         """The code of a row and a column, from then on in the table."""
-        before, (event, _, known) = self.situations[row], self.words[column]
+        before, (event, _, known, _) = self.situations[row], self.words[column]
         if known:
             after, verdict = step(before, event, "refuse")
             refused = isinstance(verdict, Violation)
@@ -99,7 +105,7 @@ class Steps:
         """What was refused there, in words."""
         found = self._refusals.get((row, column))
         if found is None:
-            before, (event, _, known) = self.situations[row], self.words[column]
+            before, (event, _, known, _) = self.situations[row], self.words[column]
             verdict: object
             if known:
                 _, verdict = step(before, event, "refuse")

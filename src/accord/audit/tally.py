@@ -48,6 +48,8 @@ class Group(msgspec.Struct):
     arrived: dict[str, int]
     """How often each word was the first that was refused."""
     example: Example
+    followed: int = 0
+    """How many more were refused in these runs, after the first."""
 
 
 class Tally(msgspec.Struct, tag="tally"):
@@ -69,7 +71,7 @@ class Tally(msgspec.Struct, tag="tally"):
     owed: list[Group] = []
     """The same for runs that ended too early."""
     waited: int = 0
-    """Calls that a guard would have held until an earlier call of their message had ended."""
+    """Calls that a guard would have held until an earlier call of their message had ended, and then let run."""
     blocked: dict[str, int] = {}
     """How often each action would have been refused by a guard."""
     traffic: dict[str, int] = {}
@@ -82,6 +84,11 @@ class Tally(msgspec.Struct, tag="tally"):
         """How many runs have a status."""
         return sum(self.statuses.values())
 
+    @property
+    def followed(self) -> int:
+        """How many events were refused after the first of their run: what may follow from that."""
+        return self.refused - self.statuses["violating"]
+
 
 def count(counts: dict[str, int], name: str, number: int = 1, most: int = _MOST_NAMES) -> None:
     """Count something by name, while there is room for its name."""
@@ -90,15 +97,24 @@ def count(counts: dict[str, int], name: str, number: int = 1, most: int = _MOST_
     counts[name] = counts.get(name, 0) + number
 
 
-def note(groups: list[Group], known: dict[tuple[str, str], Group], run: str, breach: Breach, runs: int = 1) -> None:
+def note(
+    groups: list[Group],
+    known: dict[tuple[str, str], Group],
+    run: str,
+    breach: Breach,
+    runs: int = 1,
+    followed: int = 0,
+) -> None:
     """Count what was refused first in a run, or in several alike; `known` finds the groups by clause and state."""
     what = breach.what
     group = known.get((what.clause, what.state))
     if group is not None and what.arrived in group.arrived and _rank(breach) >= group.example.rank:
         group.runs += runs
+        group.followed += followed
         group.arrived[what.arrived] += runs
         return
-    _add_group(groups, known, Group(what.clause, what.state, runs, {what.arrived: runs}, Example("", run, breach)))
+    example = Example("", run, breach)
+    _add_group(groups, known, Group(what.clause, what.state, runs, {what.arrived: runs}, example, followed))
 
 
 def _add_group(groups: list[Group], known: dict[tuple[str, str], Group], new: Group) -> None:
@@ -106,12 +122,13 @@ def _add_group(groups: list[Group], known: dict[tuple[str, str], Group], new: Gr
     if group is None and len(groups) >= _MOST_GROUPS:
         group = known.get((OTHERS, ""))
         if group is None:
-            new = Group(OTHERS, "", new.runs, new.arrived, new.example)
+            new = Group(OTHERS, "", new.runs, new.arrived, new.example, new.followed)
     if group is None:
         known[new.clause, new.state] = new
         groups.append(new)
         return
     group.runs += new.runs
+    group.followed += new.followed
     for word, number in new.arrived.items():
         count(group.arrived, word, number)
     if new.example.rank < group.example.rank:
@@ -138,7 +155,7 @@ def add_to(total: Tally, other: Tally) -> None:
         known = {(group.clause, group.state): group for group in into_groups}
         for group in out_groups:
             # A copy: the other tally is to stay as it is.
-            copied = Group(group.clause, group.state, group.runs, dict(group.arrived), group.example)
+            copied = Group(group.clause, group.state, group.runs, dict(group.arrived), group.example, group.followed)
             _add_group(into_groups, known, copied)
 
 

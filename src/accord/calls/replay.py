@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from accord.calls.entries import End, Out
 from accord.calls.state import Calls
+from accord.errors import UsageError
 from accord.machine.events import Event
 from accord.monitor.refusals import unknown_call
 from accord.monitor.step import begin, close
-from accord.monitor.verdicts import OK, Ok, Violation
+from accord.monitor.verdicts import Ok, Violation
 from accord.projection.happenings import ENDS, Happened
 from accord.projection.projection import projection_of
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from accord.monitor.step import Situation
     from accord.projection.projection import Projected
 
-__all__ = ["Judged", "Recorded", "Replay", "is_alone"]
+__all__ = ["Judged", "Recorded", "Replay", "is_alone", "speaks_of_ends"]
 
 
 class Recorded(Happened, Protocol):
@@ -67,14 +68,19 @@ class _Held(NamedTuple):
 def is_alone(run: Sequence[Recorded], place: int) -> bool:
     """Whether nothing happens between a call and its result, so that it can be judged as if it took no time.
 
-    What was recorded as an event takes none, and a recording that speaks of no ends does not tell.
+    What was recorded as an event takes none.
     """
     call = run[place]
     if place + 1 < len(run):
         following = run[place + 1]
         if following.answers is call and following.kind == "result":
             return True
-    return call.labelled or not any(happened.kind in ENDS for happened in run)
+    return call.labelled
+
+
+def speaks_of_ends(run: Sequence[Recorded]) -> bool:
+    """Whether any call of a run has an end; if none has, the recording does not tell."""
+    return any(happened.kind in ENDS for happened in run)
 
 
 class Replay:
@@ -86,10 +92,12 @@ class Replay:
         self.projection = projection_of(contract, protocol)
         self.calls = Calls(begin(contract, protocol) if begun is None else begun)
         self._tickets: dict[int, str] = {}
-        self._refused: set[int] = set()
+        self._refused: dict[int, Recorded] = {}  # they are kept, so that no other has their number
         self._held: list[_Held] = []
         self._message = -1
         self._made = 0
+        self._now: Time | None = None
+        self._overdue: Verdict | None = None
 
     @property
     def is_quiet(self) -> bool:
@@ -98,8 +106,9 @@ class Replay:
 
     def follow(self, run: Sequence[Recorded]) -> Iterator[Judged]:
         """All of a run."""
+        untold = not speaks_of_ends(run)
         for place, happened in enumerate(run):
-            yield from self.happen(happened, alone=happened.kind == "call" and is_alone(run, place))
+            yield from self.happen(happened, alone=happened.kind == "call" and (untold or is_alone(run, place)))
         yield from self.finish()
 
     def happen(self, happened: Recorded, *, alone: bool = False) -> Iterator[Judged]:
@@ -114,7 +123,8 @@ class Replay:
         if self._held and (kind != "call" or happened.index != self._message):
             yield from self._judge_held(finally_=True)
         projected = self.projection.event(happened, skim=True)
-        if kind == "call" and not happened.labelled:
+        if kind == "call":
+            alone = alone or happened.labelled  # what was recorded as an event takes no time
             self._message = happened.index
             if self._held:
                 self._held.append(_Held(happened, projected, alone=alone))
@@ -149,7 +159,7 @@ class Replay:
         event = projected.event
         if event is None:
             if projected.outcome == "unknown call":
-                self._refused.add(id(call))
+                self._refused[id(call)] = call
                 refusal = unknown_call(self.calls.settled.stage, Event("!", call.name or ""))
                 yield Judged(call, projected, Violation.of(refusal, None), self.calls.settled)
                 return
@@ -157,8 +167,8 @@ class Replay:
                 self._go_out(call, ())
             yield Judged(call, projected)
             return
-        self._let_time_pass(event)
-        before = self._before()
+        event = self._in_time(call, event, late=waited)
+        before = self.reached
         if alone and self._overdue is None:
             self.calls, verdict = self.calls.happened(event)
         else:
@@ -170,7 +180,7 @@ class Replay:
             self._held.append(held)
             return
         else:
-            self._refused.add(id(call))
+            self._refused[id(call)] = call
         yield Judged(call, projected, verdict, before, waited)
 
     def _go_out(self, call: Recorded, events: tuple[Event, ...]) -> None:
@@ -201,7 +211,7 @@ class Replay:
                 return
             self._held = waiting[1:]
             if waiting[0].end is not None:
-                yield from self._settle(waiting[0].end, waiting[0].call)
+                yield from self._settle(waiting[0].end, waiting[0].call, late=True)
 
     # -- ends ----------------------------------------------------------------------------------------------------------
 
@@ -214,10 +224,10 @@ class Replay:
         if self._held:
             yield from self._judge_held(finally_=False)
 
-    def _settle(self, happened: Recorded, call: Happened) -> Iterator[Judged]:
+    def _settle(self, happened: Recorded, call: Happened, *, late: bool = False) -> Iterator[Judged]:
         projected = self.projection.event(happened, skim=True)
         if id(call) in self._refused:
-            self._refused.discard(id(call))
+            del self._refused[id(call)]
             yield Judged(happened, projected, follows=True)
             return
         out = self.calls.out(self._tickets.pop(id(call), ""))
@@ -233,25 +243,35 @@ class Replay:
         if projected.event is None:
             yield Judged(happened, projected)
             return
-        yield self._take(happened, projected, projected.event)
+        yield self._take(happened, projected, projected.event, late=late)
 
     # -- everything else -----------------------------------------------------------------------------------------------
 
-    def _take(self, happened: Recorded, projected: Projected, event: Event) -> Judged:
-        self._let_time_pass(event)
-        before = self._before()
+    def _take(self, happened: Recorded, projected: Projected, event: Event, *, late: bool = False) -> Judged:
+        event = self._in_time(happened, event, late=late)
+        before = self.reached
         if self._overdue is not None:
             return Judged(happened, projected, self._overdue, before)
         self.calls, verdict = self.calls.happened(event)
         return Judged(happened, projected, verdict, before)
 
-    def _let_time_pass(self, event: Event) -> None:
-        self._overdue: Verdict | None = None
-        if self.projection.is_timed and event.at is not None:
-            self.calls, verdict = self.calls.later(event.at)
-            self._overdue = None if verdict is OK or type(verdict) is Ok else verdict
+    def _in_time(self, happened: Recorded, event: Event, *, late: bool) -> Event:
+        """The event when it happens, after time has passed until then; if it had to wait, that is now."""
+        self._overdue = None
+        if not self.projection.is_timed:
+            return event
+        at = event.at
+        if at is None:
+            raise UsageError(f"the contract uses time, and message {happened.index} was recorded without one")
+        if late and self._now is not None and at < self._now:
+            at = self._now
+        self._now = at
+        self.calls, verdict = self.calls.later(at)
+        self._overdue = None if type(verdict) is Ok else verdict
+        return event._replace(at=at)
 
-    def _before(self) -> Situation:
+    @property
+    def reached(self) -> Situation:
         """Where the session is if every call that is out counts."""
         if not self.calls.log:
             return self.calls.settled

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from accord.calls.entries import Firm, Out, Passing
 from accord.calls.footprint import located
-from accord.calls.worlds import TOO_MANY, fold, judge, take, worlds, worlds_about
+from accord.calls.worlds import TOO_MANY, fold, has_happened, judge, take, worlds, worlds_about
 from accord.errors import InternalError
 from accord.monitor.verdicts import OK, Blocked, Ok
 
@@ -87,9 +87,9 @@ class Calls(NamedTuple):
         """The session after an event that is no call, and the verdict on it; if it is refused, nothing has changed."""
         if not self.log:
             after, verdict = take(self.settled, event)
-            return (Calls(after) if type(verdict) is Ok else self), verdict
+            return (Calls(after) if has_happened(verdict) else self), verdict
         verdict, _ = self.judge(event)
-        return (self.with_entry(Firm(event)) if type(verdict) is Ok else self), verdict
+        return (self.with_entry(Firm(event)) if has_happened(verdict) else self), verdict
 
     def later(self, at: Time) -> tuple[Calls, Verdict]:
         """The session after time has passed; the verdict says whether something was due and did not happen."""

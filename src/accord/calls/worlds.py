@@ -25,7 +25,7 @@ from accord.machine.extent import Extent
 from accord.monitor.quick import quick_step
 from accord.monitor.restart import restart
 from accord.monitor.step import step, tick
-from accord.monitor.verdicts import OK, Blocked, Ok
+from accord.monitor.verdicts import OK, Blocked, Ok, Unrecognized
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from accord.monitor import Verdict
     from accord.monitor.step import Situation
 
-__all__ = ["MOST", "TOO_MANY", "fold", "judge", "take", "worlds", "worlds_about"]
+__all__ = ["MOST", "TOO_MANY", "fold", "has_happened", "judge", "take", "worlds", "worlds_about"]
 
 MOST = 256
 """Situations of a cover; if there were more, nothing else is let happen until a call has returned."""
@@ -55,6 +55,11 @@ def take(situation: Situation, what: Step) -> tuple[Situation, Verdict]:
     if quick is not None:
         return quick, OK
     return step(situation, what, "refuse")
+
+
+def has_happened(verdict: Verdict) -> bool:
+    """Whether a session has gone on: a word that is not recognised is remembered, what is refused is not."""
+    return type(verdict) is Ok or type(verdict) is Unrecognized
 
 
 def worlds(settled: Situation, log: Sequence[Logged], *, ends: bool = True) -> list[Situation] | None:
@@ -103,7 +108,7 @@ def _with_call(here: list[Situation], out: Out, ends: bool) -> Iterator[Situatio
 def _after(world: Situation, what: Step) -> Situation:
     after, verdict = take(world, what)
     # What has reached the agent need not be legal where something else is supposed to have ended before.
-    if type(verdict) is not Ok and type(what) is Event and what.direction == "!":
+    if not has_happened(verdict) and type(what) is Event and what.direction == "!":
         raise InternalError(f"what was let happen is not legal in every world: {what}")
     return after
 

@@ -106,7 +106,8 @@ def _print_findings(screen: Screen, title: str, findings: Sequence[Finding], *, 
         arrived = _names(group.arrived)
         runs = screen.paint("error", f"{_counted(group.runs, 'run'):>10}")
         where = f" in state {clip(group.state, 40)}" if in_state else ""
-        screen.print(f"{runs}  {clip(group.clause, _TEXT)}{where}: {arrived}")
+        more = f" ({_counted(group.followed, 'refusal')} after it)" if group.followed else ""
+        screen.print(f"{runs}  {clip(group.clause, _TEXT)}{where}: {arrived}{screen.paint('faint', more)}")
         index = example.breach.index
         place = "its end" if index is None else f"message {index}"
         shortest = f"shortest: run {clip(example.run)} of {visible(example.file)}, {place}"
@@ -135,13 +136,20 @@ def _names(counts: dict[str, int]) -> str:
 
 def _print_blocked(screen: Screen, report: Report) -> None:
     tally = report.tally
-    if not tally.refused:
+    if not tally.refused and not tally.waited:
         return
-    runs = _counted(tally.statuses["violating"], "run")
     screen.print()
     screen.print(screen.paint("strong", "if it had been enforced"))
-    told = f"{_counted(tally.refused, 'event')} in {runs} would have been refused: {_names(tally.blocked)}"
-    screen.print(screen.prose(told, "  "))
+    if tally.blocked:
+        actions = _counted(sum(tally.blocked.values()), "action")
+        screen.print(screen.prose(f"{actions} would have been refused: {_names(tally.blocked)}", "  "))
+    if tally.refused:
+        causes = _counted(tally.statuses["violating"], "first cause")
+        told = f"{causes}, one to a run; {_counted(tally.followed, 'refusal')} after that may follow from it"
+        screen.print(screen.paint("faint", screen.prose(told, "  ")))
+    if tally.waited:
+        told = f"{_counted(tally.waited, 'call')} would have waited for an earlier call of the same message"
+        screen.print(screen.prose(f"{told}, which is no violation", "  "))
 
 
 def _print_vacuous(screen: Screen, report: Report) -> None:

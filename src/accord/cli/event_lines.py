@@ -32,6 +32,12 @@ class Seen:
 
     message: Message
     projected: Projected
+    waited: bool = False
+    """Whether a guard would have held the call until an earlier call of its message had ended."""
+    follows: bool = False
+    """Whether it ends a call that a guard would have refused."""
+    refused: bool = False
+    """Whether the contract refuses it where the run stands."""
 
     @property
     def outcome(self) -> str:
@@ -68,14 +74,16 @@ def message_line(screen: Screen, contract: Contract, seen: Seen) -> str:
     what = message.kind if message.name is None else f"{message.kind} {message.name}"
     said = clip(" ".join(message.text.split()), _SAID)
     columns = f"{message.index:>4}  {clip(what, _WHAT):<{_WHAT}}  {said:<{_SAID}}  "
+    notes = {"would have waited": seen.waited, "follows a refusal": seen.follows, "refused": seen.refused}
+    behind = "".join(f", {note}" for note, holds in notes.items() if holds)
     if seen.outcome == "refused":
         return columns + screen.paint("error", "refused: no line of the events takes it")
     if seen.outcome == "unmatched":
-        return columns + screen.paint("faint", "unmatched")
+        return columns + screen.paint("faint", f"unmatched{behind}")
     line = f"line {_line_number(contract, seen.line)}" if seen.line is not None else "by its name"
     word = seen.word
     shown = screen.paint("faint", f"{'ignored':<{_WORD}}") if word is None else f"{clip(word, _WORD):<{_WORD}}"
-    return f"{columns}{shown}  {screen.paint('faint', line)}"
+    return f"{columns}{shown}  {screen.paint('faint', line + behind)}"
 
 
 def _line_number(contract: Contract, line: int) -> int:
@@ -107,6 +115,9 @@ def seen_objects(run: Run, seen: list[Seen], counts: Counter[str]) -> Iterator[s
                 "outcome": one.outcome,
                 "event": one.word,
                 "line": one.line,
+                "waited": one.waited,
+                "follows": one.follows,
+                "refused": one.refused,
             }
         )
     outcomes = {name: counts[name] for name in ("labelled", "ignored", "unmatched", "refused")}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from accord.cli.event_lines import Seen
-    from accord.projection.projection import Projection
+    from accord.machine.contract import Contract
     from accord.sources.model import Run
     from accord.sources.reader import Reader
 
@@ -39,12 +40,14 @@ def command(
     at: they are skipped and counted. A call that no line takes is refused under a protocol, and passes a contract of
     rules alone.
 
+    A call that a guard would have held until an earlier call of its message had ended would have waited, and the end of
+    a call that it would have refused follows a refusal: it is not judged. What the contract refuses is marked too.
+
     Exit status: 0 a run was shown · 1 no run can be read, or the contract has errors · 2 wrong usage.
     """
     from accord.choreography.compiling import load_contract
     from accord.cli.event_lines import ending_lines, heading, message_line, seen_objects
     from accord.cli.terminal import open_screen
-    from accord.projection.projection import projection_of
     from accord.sources.registry import reader_named
 
     compiled = load_contract(contract)
@@ -53,7 +56,7 @@ def command(
     if run is None:
         raise Exit(1)
     counts = Counter[str]()
-    seen = list(_look(projection_of(compiled, protocol), run, counts))
+    seen = list(_look(compiled, protocol, run, counts))
     if as_json:
         for line in seen_objects(run, seen, counts):
             screen.print(line)
@@ -65,11 +68,20 @@ def command(
         screen.print(line)
 
 
-def _look(projection: Projection, run: Run, counts: Counter[str]) -> Iterator[Seen]:
+def _look(contract: Contract, protocol: str | None, run: Run, counts: Counter[str]) -> Iterator[Seen]:
+    from accord.calls.replay import Replay
     from accord.cli.event_lines import Seen
+    from accord.errors import UsageError
+    from accord.monitor.verdicts import Violation
+    from accord.projection.projection import projection_of
 
+    projection = projection_of(contract, protocol)
+    notes: dict[int, tuple[bool, bool, bool]] = {}
+    with suppress(UsageError):  # a run that cannot be judged has events all the same
+        for judged in Replay(contract, protocol).follow(run.messages):
+            notes[id(judged.happened)] = judged.waited, judged.follows, isinstance(judged.verdict, Violation)
     for message in run.messages:
-        seen = Seen(message, projection.event(message, skim=True))
+        seen = Seen(message, projection.event(message, skim=True), *notes.get(id(message), ()))
         counts[seen.outcome] += 1
         yield seen
 

@@ -18,13 +18,13 @@ from accord.audit.judging import standing_of
 from accord.audit.results import Chunk, read_result, read_tally, verdicts_of
 from accord.audit.tally import Tally, add_to, of_file
 from accord.audit.worker import Job, judge_file
+from accord.calls.replay import Replay
 from accord.canonical import digest
 from accord.diagnostics.visible import visible
 from accord.errors import UsageError
 from accord.language.labels import print_word
-from accord.monitor.step import begin, status, step
-from accord.monitor.verdicts import Violation
-from accord.projection.projection import projection_of
+from accord.monitor.step import status
+from accord.monitor.verdicts import Blocked, Ok, Violation
 from accord.sources import Run, read_runs
 from accord.stepping.moves import occupied
 from accord.studio.uploads import uploaded
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from accord.audit.model import Status, Verdict
+    from accord.calls.replay import Judged
     from accord.machine.contract import Contract
     from accord.machine.tables import Machine
     from accord.studio.requests import Judge, OneRun, Recorded, Runs
@@ -191,52 +192,49 @@ def one_run(shop: Workshop, request: OneRun) -> dict[str, object]:
 
 
 def _messages(contract: Contract, protocol: str | None, run: Run) -> dict[str, object]:
+    """The messages as they were recorded, each with what became of it, judged as an audit does."""
     protocol = contract.protocol_name(protocol)
-    situation = begin(contract, protocol)
-    projection = projection_of(contract, protocol)
+    replay = Replay(contract, protocol)
     machine = contract.machine(protocol) if contract.machines else None
-    told: list[dict[str, object]] = []
+    told: dict[int, dict[str, object]] = {}
     heat: Counter[str] = Counter()
-    path: set[int] = set(occupied(situation))
-    for message in run.messages:
-        outcome, event, _, _ = projection.event(message)
-        verdict = explanation = ""
-        word = None
-        if event is not None:
-            word = print_word(event.direction, event.label)
-            before = situation
-            situation, answer = step(situation, event, "refuse")
-            verdict = "refused" if isinstance(answer, Violation) else "ok"
-            if isinstance(answer, Violation):
-                explanation = answer.explain()
-            elif machine is not None and not event.to_rules:
-                taken = edges_taken(standing_of(before, event), event)
-                heat.update(f"{state}/{symbol}" for state, symbol in taken)
-        elif outcome == "unknown call":
-            verdict, explanation = "refused", "No line of the events takes this call, and the protocol names no other."
-        states = sorted(occupied(situation))
+    states = sorted(occupied(replay.calls.settled))
+    path: set[int] = set(states)
+    for judged in replay.follow(run.messages):
+        message, event, verdict = judged.happened, judged.projected.event, judged.verdict
+        counts = machine is not None and type(verdict) is Ok and event is not None and not event.to_rules
+        if counts and event is not None and judged.before is not None:
+            taken = edges_taken(standing_of(judged.before, event), event)
+            heat.update(f"{state}/{symbol}" for state, symbol in taken)
+        states = sorted(occupied(replay.reached))
         path |= set(states)
-        if len(told) < _MOST_MESSAGES:
-            told.append(
-                {
-                    "index": message.index,
-                    "kind": message.kind,
-                    "name": None if message.name is None else visible(message.name),
-                    "text": _shown(message.text),
-                    "word": word,
-                    "verdict": verdict,
-                    "explanation": visible(explanation),
-                    "states": states,
-                }
-            )
+        refused = isinstance(verdict, Violation | Blocked)
+        told[id(message)] = {
+            "index": message.index,
+            "kind": message.kind,
+            "name": None if message.name is None else visible(message.name),
+            "text": _shown(message.text),
+            "word": None if event is None else print_word(event.direction, event.label),
+            "verdict": "refused" if refused else "" if verdict is None else "ok",
+            "explanation": visible(verdict.explain()) if isinstance(verdict, Violation | Blocked) else _note(judged),
+            "states": states,
+        }
+    shown = [told[id(message)] for message in run.messages[:_MOST_MESSAGES]]
     return {
-        "messages": told,
-        "left_out": max(len(run.messages) - len(told), 0),
+        "messages": shown,
+        "left_out": max(len(run.messages) - len(shown), 0),
         "metadata": run.metadata,
-        "status": status(situation),
+        "status": status(replay.reached),
         "path": sorted(path),
         "traffic": [] if machine is None else list(_traffic(machine, dict(heat))),
     }
+
+
+def _note(judged: Judged) -> str:
+    """What is to be said of a message that was not refused."""
+    if judged.follows:
+        return "It follows a refusal: the call that it ends would not have run."
+    return "A guard would have held it until an earlier call of its message had ended." if judged.waited else ""
 
 
 def _shown(text: str) -> str:

@@ -17,22 +17,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from accord.choreography.compiling import compile_contract, load_contract
 from accord.errors import UsageError
-from accord.machine.events import Event
-from accord.machine.extent import Extent
-from accord.monitor.quick import quick_step
-from accord.monitor.refusals import unknown_call
-from accord.monitor.step import Situation, begin, close, step
-from accord.monitor.verdicts import OK
+from accord.monitor.verdicts import OK, Ok
 from accord.monitor.verdicts import Violation as Refused
 from accord.projection.happenings import Read
-from accord.projection.open_calls import OpenCalls
 from accord.projection.projection import projection_of
 from accord.trace.events import CHAT_END, CHAT_START, GENERATE_END, GENERATE_START, STREAM_END, STREAM_START
+from accord.trace.following import Following, Traced
 from accord.trace.violations import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from accord.calls.replay import Judged
     from accord.language.tree import Direction
     from accord.machine.contract import Contract
     from accord.monitor.verdicts import Verdict
@@ -80,21 +76,6 @@ def protocol_plan(config: ProtocolConfig, base: Path | None = None) -> ProtocolP
     return ProtocolPlan(contract, name, projection_of(contract, name), config.time_key)
 
 
-class Following:
-    """Where a run stands with the contract."""
-
-    __slots__ = ("calls", "heard", "held", "kind", "over", "place", "position", "seq")
-
-    def __init__(self, situation: Situation, begun: tuple[int, int, str | None]) -> None:
-        self.place, self.held = situation
-        self.over = False
-        # The last event that mattered; the first of the run while none has.
-        self.position, self.seq, self.kind = begun
-        self.calls = OpenCalls[Read]()
-        # Of a conversation that is told from its beginning each time, so many messages of the user are known.
-        self.heard = 0
-
-
 class ProtocolValidator:
     """The validator of a contract."""
 
@@ -103,15 +84,12 @@ class ProtocolValidator:
         self.report = report
         self._calls = calls
         self._tools = tools
-        self._stages = plan.contract.stages(plan.protocol)
-        projection = plan.projection
-        self._project = projection.event
-        self._plain = not self._stages.is_wide and plan.time_key is None
-        # Calls are remembered where something looks at what came of them.
-        self._remembers = projection.reads_outputs
-        self._by_name = self._plain and projection.labeller.lines is None and not self._remembers
+        projection, stages = plan.projection, plan.contract.stages(plan.protocol)
+        self._is_timed = stages.is_timed
+        plain = not stages.is_wide and plan.time_key is None
+        self._by_name = plain and projection.labeller.lines is None and not projection.reads_outputs
         self._goes_on = not plan.contract.machines
-        self._tool_key = tools.tool_key
+        self._tool_key, self._id_key = tools.tool_key, calls.call_id_key
         self._start_kind, self._result_kind = calls.call_start_kind, calls.call_result_kind
 
     def handlers(self) -> dict[str, list[Handler]]:
@@ -136,18 +114,37 @@ class ProtocolValidator:
         tool = payload.get(self._tool_key)
         if type(tool) is not str or not tool:
             return
-        if self._by_name:  # the way of a monitor: one look-up where the label alone decides
-            link = following.place.sends.get(tool)
-            if link is not None:
-                following.place = link[1]
-                following.position = position
-                following.seq = seq
-                following.kind = self._start_kind
-                return
-        happening = Read("call", tool, payload.get(self._tools.args_key), _id(payload, self._calls.call_id_key))
-        if self._remembers:
-            following.calls.add(happening)
-        self._happen(run, position, seq, self._start_kind, happening, payload)
+        if self._by_name and following.quiet:  # the way of a monitor: one look-up where the label alone decides
+            place = following.place
+            if following.call is None:
+                link = place.sends.get(tool)
+                if link is not None:
+                    following.before, following.call, following.called = place, tool, payload
+                    following.place = link[1]
+                    following.position = position
+                    following.seq = seq
+                    following.kind = self._start_kind
+                    return
+            else:
+                self._leave_out(run)
+        happening = self._called(tool, payload).at_event(position, seq, self._start_kind)
+        following.calls.add(happening)
+        self._happen(run, happening, payload)
+
+    def _called(self, tool: str, payload: Payload) -> Traced:
+        return Traced("call", tool, payload.get(self._tools.args_key), _id(payload, self._id_key))
+
+    def _leave_out(self, run: Run) -> None:
+        """Something happens, or may, before the last call has returned: from then on it is a call that is out."""
+        following: Following = run.protocol
+        assert following.before is not None and following.call is not None  # noqa: S101, PT018 - it is asked for one
+        following.place = following.before
+        call = self._called(following.call, following.called)
+        call.at_event(following.position, following.seq, self._start_kind)
+        following.before = following.call = None
+        following.calls.add(call)
+        for _ in following.happen(call):  # that it is legal is known
+            pass
 
     def result(self, run: Run, position: int, seq: int, payload: Payload) -> None:
         """A tool has answered."""
@@ -155,36 +152,40 @@ class ProtocolValidator:
         tool = payload.get(self._tool_key)
         if following.over or type(tool) is not str or not tool:
             return
-        if self._by_name:
-            link = following.place.receives.get(tool)
-            if link is not None:
-                following.place = link[1]
-                following.position = position
-                following.seq = seq
-                following.kind = self._result_kind
-                return
-        name = _id(payload, self._calls.call_id_key)
-        call = self._answered(following, name, tool) if self._remembers else None
         error = payload.get("error")
-        if payload.get("ok") is False or error is not None:
-            happening = Read("error", tool, payload.get("result") if error is None else error, call=call)
-        else:
-            happening = Read("result", tool, payload.get("result"), call=call)
-        self._happen(run, position, seq, self._result_kind, happening, payload)
-
-    def _answered(self, following: Following, name: str | None, tool: str) -> Read | None:
-        """The call that a result belongs to, as far as it is known."""
+        failed = error is not None or payload.get("ok") is False
+        key = self._id_key
+        if following.call is not None:
+            if not failed and following.call == tool and following.called.get(key) == payload.get(key):
+                link = following.place.receives.get(tool)
+                if link is not None:
+                    following.call = None
+                    following.has_ends = True
+                    following.place = link[1]
+                    following.position = position
+                    following.seq = seq
+                    following.kind = self._result_kind
+                    return
+            self._leave_out(run)
+        name = _id(payload, key)
         call = following.calls.answer(name, tool)
         if call is None:
-            return None if name is None else Read("call", tool, id=name)
-        return call if call.id is not None else call._replace(id=name)
+            of = None if name is None else Read("call", tool, id=name)
+        else:
+            of = call if call.id is not None else call._replace(id=name)
+        if failed:
+            happening = Traced("error", tool, payload.get("result") if error is None else error, call=of)
+        else:
+            happening = Traced("result", tool, payload.get("result"), call=of)
+        happening.ends = call
+        self._happen(run, happening.at_event(position, seq, self._result_kind), payload)
 
     def finish(self, run: Run) -> None:
         """The run is over."""
         following: Following = run.protocol or self._begin(run)
         if following.over:
             return
-        closing = _closing(following)
+        closing = self._closing(run)
         if isinstance(closing, UsageError):
             self._tell(run, "PROTOCOL_INCOMPLETE", str(closing), {})
         elif closing is not OK:
@@ -193,19 +194,26 @@ class ProtocolValidator:
     def open(self, run: Run) -> Iterator[int]:
         """What is owed is told at the last event that mattered."""
         following: Following = run.protocol or self._begin(run)
-        if not following.over and _closing(following) is not OK:
+        if not following.over and self._closing(run) is not OK:
             yield following.position
 
+    def _closing(self, run: Run) -> Verdict | UsageError:
+        """What would be said if the run were over."""
+        following: Following = run.protocol
+        if following.call is not None and following.has_ends:  # what became of it?
+            self._leave_out(run)
+        return following.closing()
+
     def _begin(self, run: Run) -> Following:
-        run.protocol = Following(begin(self.plan.contract, self.plan.protocol), run.begun)
+        run.protocol = Following(self.plan.contract, self.plan.protocol, run.begun)
         return run.protocol  # type: ignore[no-any-return] # made on the line before
 
     def _other(self, direction: Direction, kind: str) -> Handler:
         def happen(run: Run, position: int, seq: int, payload: Payload) -> None:
             by = payload.get("by") if direction == "?" else None
             known = by if isinstance(by, str) and by else None
-            happening = Read("event", kind, payload, direction=direction, by=known)
-            self._happen(run, position, seq, kind, happening, payload)
+            happening = Traced("event", kind, payload, direction=direction, by=known)
+            self._happen(run, happening.at_event(position, seq, kind), payload)
 
         return happen
 
@@ -216,48 +224,53 @@ class ProtocolValidator:
             following: Following = run.protocol or self._begin(run)
             for text in _news(following, payload) if kind == CHAT_START else (payload.get(key),):
                 if text is not None:
-                    self._happen(run, position, seq, kind, Read(speaker, value=text), payload)
+                    self._happen(run, Traced(speaker, value=text).at_event(position, seq, kind), payload)
 
         return happen
 
-    def _happen(self, run: Run, position: int, seq: int, kind: str, happening: Read, payload: Payload) -> None:
-        """Judge what happened, if it is an event."""
+    def _happen(self, run: Run, happened: Traced, payload: Payload) -> None:
+        """Judge what happened, and tell what is refused."""
         following: Following = run.protocol or self._begin(run)
         if following.over:
             return
-        outcome, event, _, _ = self._project(happening, skim=True)
-        if event is not None:
-            following.position, following.seq, following.kind = position, seq, kind
-            self._step(run, event, payload)
-        elif outcome == "unknown call":
-            following.position, following.seq, following.kind = position, seq, kind
-            stage = Situation(following.place, following.held).stage
-            refusal = unknown_call(stage, Event("!", happening.name or ""))
-            self._tell_verdict(run, "PROTOCOL_VIOLATION", Refused.of(refusal, None))
+        if following.call is not None:
+            self._leave_out(run)
+        if self._is_timed:
+            event = self.plan.projection.event(happened, skim=True).event
+            at = payload.get(self.plan.time_key or "")
+            if isinstance(at, bool) or not isinstance(at, int | float) or not isfinite(at):
+                if event is not None:
+                    following.position, following.seq, following.kind = happened.index, happened.seq, happened.of
+                    detail = f"{shown(self.plan.time_key)} does not say when it happened"
+                    self._tell(run, "PROTOCOL_VIOLATION", detail, {"got": event.word})
+                    following.over = True
+                    return
+            else:
+                ends = happened.ends
+                happened = happened._replace(at=at).at_event(happened.index, happened.seq, happened.of)
+                happened.ends = ends
+                following.now = at if event is not None else following.now
+        try:
+            for judged in following.happen(happened):
+                self._tell_judged(run, judged)
+                if following.over:
+                    return
+        except UsageError as error:
+            following.position, following.seq, following.kind = happened.index, happened.seq, happened.of
+            event = self.plan.projection.event(happened, skim=True).event
+            self._tell(run, "PROTOCOL_VIOLATION", str(error), {"got": "" if event is None else event.word})
             following.over = not self._goes_on
 
-    def _step(self, run: Run, event: Event, payload: Payload) -> None:
+    def _tell_judged(self, run: Run, judged: Judged) -> None:
         following: Following = run.protocol
-        situation = Situation(following.place, following.held)
-        quick = quick_step(situation, event) if self._plain else None
-        if quick is not None:
-            following.place, following.held = quick
+        happened, verdict = judged.happened, judged.verdict
+        if verdict is None:
             return
-        if self.plan.time_key is not None and self._stages.is_timed:
-            at = payload.get(self.plan.time_key)
-            if isinstance(at, bool) or not isinstance(at, int | float) or not isfinite(at):
-                detail = f"{shown(self.plan.time_key)} does not say when it happened"
-                self._tell(run, "PROTOCOL_VIOLATION", detail, {"got": event.word})
-                following.over = True
-                return
-            event = event._replace(at=at)
-        try:
-            (following.place, following.held), verdict = step(situation, event, "refuse")
-        except UsageError as error:
-            self._tell(run, "PROTOCOL_VIOLATION", str(error), {"got": event.word})
-            following.over = not self._goes_on
-            return
-        if verdict is not OK:
+        assert isinstance(happened, Traced)  # noqa: S101 - nothing else happens in a trace
+        following.position, following.seq, following.kind = happened.index, happened.seq, happened.of
+        if type(verdict) is not Ok and happened.index not in following.told:
+            if not following.has_ends:  # it may be judged once more
+                following.told.add(happened.index)
             self._tell_verdict(run, "PROTOCOL_VIOLATION", verdict)
             following.over = not self._goes_on
 
@@ -276,15 +289,6 @@ class ProtocolValidator:
     def _tell(self, run: Run, code: str, detail: str, context: dict[str, Any]) -> None:
         following: Following = run.protocol
         self.report.add(run, following.position, code, following.seq, following.kind, detail, **context)
-
-
-def _closing(following: Following) -> Verdict | UsageError:
-    """What would be said if the run were over."""
-    at = following.held.now if isinstance(following.held, Extent) else None
-    try:
-        return close(Situation(following.place, following.held), None, at)[1]
-    except UsageError as error:
-        return error
 
 
 def _id(payload: Payload, key: str) -> str | None:

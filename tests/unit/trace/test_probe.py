@@ -341,7 +341,7 @@ def test_a_contract_file_is_taken_as_the_contract(tmp_path, name):
     right = probe.run(lambda _, tools: [tools["search"](), tools["book"]()])
     assert (right.status, right.violations) == ("success", ())
     (wrong,) = probe.run(lambda _, tools: tools["book"]()).violations
-    assert "`!book` is not allowed yet" in str(wrong)
+    assert "`book` is not allowed yet" in str(wrong)
     assert load_trace_config(path) == probe.trace_config
     assert TraceCase("test", tmp_path, update=False).probe({}, path).trace_config == probe.trace_config
 

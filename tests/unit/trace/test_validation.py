@@ -506,9 +506,11 @@ def test_a_trace_is_judged_as_a_guard_would():
     sliced = "protocol P = each order_id: !look.?look(error == null).end"
     looked = [call("look", {"order_id": 1}, tool_call_id="1"), result("look", "fine", tool_call_id="1")]
     assert protocol(sliced, looked) == []
-    assert protocol(sliced, [looked[0], result("look", ok=False, error="no", tool_call_id="1")]) == [
-        ("PROTOCOL_VIOLATION", 1)
-    ]
+    failed = [looked[0], result("look", ok=False, error="no", tool_call_id="1")]
+    assert protocol(sliced, failed) == []  # it is taken back
+    assert protocol(sliced + "\ntools { look fails done }", failed) == [("PROTOCOL_VIOLATION", 1)]
+    assert protocol(sliced + "\ntools { look fails unknown }", failed) == []
+    assert protocol("!look.!pay.end", [*failed, call("look"), result("look"), call("pay"), result("pay")]) == []
     rules = 'protocol P = rec L.!{look.L, pay.L, end}\nrule "r" { before !pay require ?look(ok == true) }'
     assert protocol(rules, [call("look"), result("look", {"ok": True}), call("pay")]) == []
     assert protocol(rules, [call("look"), result("look", {"ok": False}), call("pay")]) == [("PROTOCOL_VIOLATION", 2)]
@@ -534,13 +536,32 @@ def test_protocols():
         ("PROTOCOL_INCOMPLETE", 2)
     ]
     assert protocol("!search.!book.end", []) == [("PROTOCOL_INCOMPLETE", 0)]
-    assert protocol("!search.?search(error == null).!book.end", [call("search"), result("search"), call("book")]) == []
+    checked = "!search.?search(error == null).!book.end"
+    booked = [call("search"), result("search"), call("book")]
+    assert protocol(checked, booked) == [("PROTOCOL_INCOMPLETE", 2)]  # nobody knows what became of `book`
+    assert protocol(checked, [*booked, result("book")]) == []
     failed = [call("search"), result("search", ok=False), call("book")]
-    assert protocol("!search.?search(error == null).!book.end", failed) == [("PROTOCOL_VIOLATION", 1)]
+    assert protocol(checked, failed) == [("PROTOCOL_VIOLATION", 2)]  # the search is taken back
+    assert protocol(checked, [*failed[:2], *booked, result("book")]) == []
     bound = "!search.?search(id as i).!book(flight == i).end"
-    assert protocol(bound, [call("search"), result("search", {"id": 7}), call("book", {"flight": 7})]) == []
+    seven = [call("search"), result("search", {"id": 7}), call("book", {"flight": 7}), result("book")]
+    assert protocol(bound, seven) == []
     assert protocol(bound, [call("search"), result("search", {"id": 7}), call("book", {"flight": 8})]) == [
         ("PROTOCOL_VIOLATION", 2)
+    ]
+
+
+def test_a_trace_that_turns_out_to_speak_of_ends_is_judged_anew():
+    two = [call("search", tool_call_id="1"), call("book", tool_call_id="2")]
+    assert protocol("!search.!book.end", two) == []  # it does not speak of ends
+    ended = [*two, result("search", tool_call_id="1"), result("book", tool_call_id="2")]
+    assert protocol("!search.!book.end", ended) == [("PROTOCOL_VIOLATION", 1)]  # while `search` was out
+    assert protocol("protocol P = !search.!book.end\ntools { search fails done }", ended) == []
+    rules = 'rule "r" { before !book require !search }'
+    assert protocol(rules, ended) == [("PROTOCOL_VIOLATION", 1)]
+    assert protocol(rules, [two[1], *two, result("book", tool_call_id="2")]) == [
+        ("PROTOCOL_VIOLATION", 0),
+        ("PROTOCOL_VIOLATION", 2),
     ]
 
 

@@ -42,7 +42,8 @@ def _case(verdict: Verdict) -> str:
     if breach is None:
         return f"{name}><skipped/></testcase>\n" if verdict.status == "unrecognised" else f"{name}/>\n"
     where = "at the end" if breach.index is None else f"in message {breach.index}"
-    body = _text(f"{breach.what.clause}, {where}:\n{breach.what.sentence}")
+    more = f"\nrefused after it, perhaps because of it: {verdict.followed}" if verdict.followed else ""
+    body = _text(f"{breach.what.clause}, {where}:\n{breach.what.sentence}{more}")
     message = _attribute(f"{breach.what.arrived} {where}")
     return f"{name}><failure type={_attribute(verdict.status)} message={message}>{body}</failure></testcase>\n"
 

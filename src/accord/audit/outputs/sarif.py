@@ -52,5 +52,6 @@ def _result(verdict: Verdict, breach: Breach) -> dict[str, Any]:
                 }
             }
         ],
+        "properties": {"followed": verdict.followed},
         "partialFingerprints": {"run": visible(f"{verdict.file}#{verdict.run}")},
     }

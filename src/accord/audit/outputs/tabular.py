@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["COLUMNS", "write_csv", "write_parquet"]
 
 COLUMNS = (
-    "file", "run", "line", "status", "events", "refused",
+    "file", "run", "line", "status", "events", "refused", "followed",
     "clause", "state", "arrived", "index", "position", "sentence", "metadata",
 )  # fmt: skip
 
@@ -38,7 +38,7 @@ def _row(verdict: Verdict) -> tuple[Any, ...]:
         what = breach.what
         found = what.clause, what.state, what.arrived, breach.index, breach.position, what.sentence
     metadata = json.dumps(verdict.metadata) if verdict.metadata else None
-    facts = verdict.file, verdict.run, verdict.line, verdict.status, verdict.events, verdict.refused
+    facts = verdict.file, verdict.run, verdict.line, verdict.status, verdict.events, verdict.refused, verdict.followed
     return *facts, *found, metadata
 
 
@@ -64,7 +64,7 @@ def write_parquet(report: Report, path: Path) -> None:
         from pyarrow import parquet  # noqa: PLC0415
     except ImportError:
         raise UsageError("writing Parquet needs the extra `audit`: pip install 'accord[audit]'") from None
-    numbers = {"line", "events", "refused", "index", "position"}
+    numbers = {"line", "events", "refused", "followed", "index", "position"}
     schema = pa.schema([(name, pa.int64() if name in numbers else pa.string()) for name in COLUMNS])
     with parquet.ParquetWriter(path, schema) as writer:
         rows: list[tuple[Any, ...]] = []

@@ -112,7 +112,8 @@ function finding(one, owed) {
   const where = violation.index === null ? "its end" : `message ${violation.index}`;
   const element = make("div", { class: "finding" },
     make("p", {}, make("b", { class: owed ? "incomplete" : "violating" }, counted(one.runs, "run")), "  ",
-      make("code", {}, one.clause), make("span", { class: "soft" }, data.contract.has_protocol ? ` in state ${one.state}: ` : ": "), make("code", {}, arrived)),
+      make("code", {}, one.clause), make("span", { class: "soft" }, data.contract.has_protocol ? ` in state ${one.state}: ` : ": "), make("code", {}, arrived),
+      make("span", { class: "soft" }, one.followed ? ` (${counted(one.followed, "refusal")} after it)` : "")),
     make("p", {}, violation.sentence),
     make("p", { class: "soft" }, "shortest: run ", make("code", {}, example.run), " of ", make("code", {}, example.file), `, ${where}`));
   if (example.messages.length) {
@@ -137,11 +138,19 @@ function showFindings() {
   if (data.owed.length) place.append(make("h3", {}, "Ended too early"));
   findings(place, data.owed, true);
   const blocked = data.enforcing_would_have_blocked;
-  if (blocked.events) {
+  const total = data.total;
+  if (total.refused || total.would_have_waited) place.append(make("h3", {}, "If it had been enforced"));
+  if (blocked.actions) {
     const words = listed(Object.entries(blocked.words), 20);
-    place.append(make("h3", {}, "If it had been enforced"),
-      make("p", {}, `${counted(blocked.events, "event")} in ${counted(data.total.violating, "run")} would have been refused: `,
-        make("code", {}, words)));
+    place.append(make("p", {}, `${counted(blocked.actions, "action")} would have been refused: `, make("code", {}, words)));
+  }
+  if (total.refused) {
+    place.append(make("p", { class: "soft" }, `${counted(total.first_causes, "first cause")}, one to a run; ` +
+      `${counted(total.followed, "refusal")} after that may follow from it`));
+  }
+  if (total.would_have_waited) {
+    place.append(make("p", {}, `${counted(total.would_have_waited, "call")} would have waited for an earlier call of the ` +
+      "same message, which is no violation"));
   }
 }
 
@@ -194,6 +203,7 @@ function showFilters() {
 function details(run) {
   const cell = make("td", { colspan: "7" });
   if (run.violation) cell.append(make("p", {}, run.violation.sentence));
+  if (run.followed) cell.append(make("p", { class: "soft" }, `${counted(run.followed, "refusal")} after it may follow from it.`));
   const lines = data.messages[run.place];
   cell.append(lines ? messages(lines) : make("p", { class: "soft" }, "The messages of this run are not on this page."));
   return make("tr", { class: "details" }, cell);
