@@ -14,11 +14,11 @@ from tests.agents.scripted import Recorder, agent_of, asked, call, config, say, 
 VERIFIED = 'rule "verified first" { before lookup_order require verify_identity }'
 ORDERS = "each order_id: !lookup_order.?lookup_order.end"
 OPEN_ENDED = {
-    "a sliced protocol": f"protocol Orders = {ORDERS}",
-    "a sliced protocol behind a rule": f"protocol Orders = {ORDERS} {VERIFIED}",
-    "a sliced protocol behind a sliced rule": f"protocol Orders = {ORDERS} "
+    "a sliced protocol": f"protocol Orders open = {ORDERS}",
+    "a sliced protocol behind a rule": f"protocol Orders open = {ORDERS} {VERIFIED}",
+    "a sliced protocol behind a sliced rule": f"protocol Orders open = {ORDERS} "
     'rule "once" { each order_id: at most 1 lookup_order } ' + VERIFIED,
-    "a sliced protocol behind a rule with time": f"protocol Orders = {ORDERS} {VERIFIED} "
+    "a sliced protocol behind a rule with time": f"protocol Orders open = {ORDERS} {VERIFIED} "
     'rule "soon" { within 1h after verify_identity require lookup_order }',
     "rules alone": VERIFIED,
 }
@@ -104,6 +104,15 @@ def test_a_session_without_an_end_is_the_only_one_of_its_thread(recorder, kept, 
     if kept:
         assert [each.key for each in kept["store"].sessions()] == ["t"]
         assert kept["store"].verify("t").ok
+
+
+def test_a_sliced_protocol_that_is_not_open_refuses_what_it_does_not_name(recorder, kept, turn):
+    script = [say(call("verify_identity", "a")), say(call("lookup_order", "b", order_id=1)), "done"]
+    agent, _ = agent_of(script, AccordMiddleware(f"protocol Orders = {ORDERS}", **kept), recorder)
+    result = turn(agent, asked(), config())
+    refused, found = told(result)
+    assert refused.startswith("error: `verify_identity` is not allowed: the protocol does not name it.")
+    assert (found, recorder.ran) == ("order 1", [("lookup_order", 1)])
 
 
 @pytest.mark.parametrize("contract", BARRED)

@@ -196,13 +196,31 @@ def test_an_approval_is_for_one_call(recorder):
     assert recorder.ran == [("book", "AZ1", 10)]
 
 
-def test_an_approval_survives_a_failure(recorder):
+def test_an_approval_survives_a_failure_that_means_that_nothing_has_happened(recorder):
     script = [say(call("fail", "a")), say(call("fail", "b")), "done"]
-    agent, _ = agent_of(script, AccordMiddleware("?Approval by human.!fail.?fail.end"), recorder)
+    contract = "protocol P = ?Approval by human.!fail.?fail.end tools { fail fails undone }"
+    agent, _ = agent_of(script, AccordMiddleware(contract), recorder)
     agent.invoke(asked(), config())
     result = agent.invoke(Command(resume={"event_label": "approve", "by": "ana"}), config())
     assert recorder.names == ["fail", "fail"]  # the second try needs no second approval
     assert "__interrupt__" not in result
+
+
+@pytest.mark.parametrize("where", ["checkpoint", "store"])
+def test_an_approval_is_used_up_by_a_failure_of_which_nobody_knows_what_it_means(recorder, where):
+    kept = {"store": MemoryStore()} if where == "store" else {}
+    script = [say(call("fail", "a")), say(call("fail", "b")), "done"]
+    middleware = AccordMiddleware("?Approval by human.!fail.?fail.end", **kept)
+    agent, _ = agent_of(script, middleware, recorder)
+    agent.invoke(asked(), config())
+    result = agent.invoke(Command(resume={"event_label": "approve", "by": "ana"}), config())
+    assert recorder.names == ["fail"]
+    assert "nobody knows whether an earlier call has happened: `fail` (call `a`" in told(result)[-1]
+    assert (result["accord"]["out"], result["accord"]["ended_early"]) == (["a"], True)
+    session = middleware.session(agent, config())
+    assert [out.lost for out in session.out()] == ["RuntimeError: out of order"]
+    session.fail("a", "the bank says so")  # somebody knows that it has not happened
+    assert (session.out(), session.allowed) == ([], ["?Approval by human"])
 
 
 # -- choices -----------------------------------------------------------------------------------------------------------

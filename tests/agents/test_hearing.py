@@ -206,7 +206,7 @@ def test_across_processes(tmp_path, saver, where):
     assert go("yes")["ran"] == []
     assert go("hm")["told"].startswith("error")
     assert go("yes, please") == {"ran": ["book"], "told": "booked AZ1", "heard": ["violation", "ok"], "session": "t"}
-    assert go("once more")["told"].startswith("error: `!book`")  # over, and nothing begins again here
+    assert go("once more")["told"].startswith("error: `book` is not allowed")  # over, and nothing begins again here
     assert go("hm")["heard"] == ["violation", "ok"]
 
 
@@ -215,7 +215,7 @@ def test_across_processes(tmp_path, saver, where):
 
 def hearing(contract=CONSENT):
     compiled = compile_contract(contract)
-    policy = make_policy(compiled, None, Options("block", {}, "release", 5, "stop", None), lambda *_: None)
+    policy = make_policy(compiled, None, Options("block", {}, 5, "stop", None), lambda *_: None)
     return Hearing(policy), State(begin(compiled, None))
 
 

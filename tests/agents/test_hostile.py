@@ -239,15 +239,20 @@ def test_a_result_that_is_refused_does_not_reach_the_caller_directly(kind, recor
     assert "flights" not in str(result)
 
 
-def test_a_tool_that_is_cancelled_counts_until_somebody_knows(kind, recorder):
-    """Nobody knows whether it has happened, so what rests on it does not run."""
+def test_a_tool_that_is_cancelled(kind, recorder):
+    """Nobody knows whether it has happened, so what rests on it does not run.
+
+    A monitor is told at once that it has failed: the call is taken back, and may be made again.
+    """
     begun = asyncio.Event()
 
     async def search(city: str = "Rome") -> str:
         """Search."""
         recorder.ran.append(("search", city))
         begun.set()
-        await asyncio.Event().wait()
+        if len(recorder.ran) == 1:
+            await asyncio.Event().wait()
+        return "flights"
 
     recorder.tools[0] = tool(search)
     middleware = booking_of(kind, recorder)
@@ -263,9 +268,8 @@ def test_a_tool_that_is_cancelled_counts_until_somebody_knows(kind, recorder):
         return await agent.ainvoke(asked("go on"), config())
 
     result = asyncio.run(go())
-    assert "search" not in recorder.names[1:]
-    if kind == "enforcer":  # its session was told at once that the call counts, though nobody knows what it returned
-        assert recorder.names == ["search", "book"]
+    if kind == "enforcer":
+        assert recorder.names == ["search", "search", "book"]
     else:
         assert recorder.names == ["search"]
         assert reported(result)["out"] == ["a"]

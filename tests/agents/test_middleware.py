@@ -103,8 +103,8 @@ def test_a_tool_that_fails_is_taken_back(recorder, run):
     assert told(result) == ["error: RuntimeError: out of order", "booked AZ1"]
 
 
-def test_a_failed_call_counts_if_that_is_wanted(recorder, run):
-    middleware = AccordMiddleware("!{fail.?fail.end, book.?book.end}", failed="keep")
+def test_a_failed_call_counts_if_the_contract_says_so(recorder, run):
+    middleware = AccordMiddleware("protocol P = !{fail.?fail.end, book.?book.end} tools { fail fails done }")
     agent, _ = agent_of([say(call("fail", "a")), say(call("book", "b")), "done"], middleware, recorder)
     run(agent, asked())
     assert recorder.names == ["fail"]
@@ -237,7 +237,7 @@ def test_a_second_turn_on_a_finished_thread_is_refused_in_the_same_session(recor
     second = run(agent, asked("again"))
     assert second["accord"] == {"session": "t", "status": "complete", "ended_early": False, "allowed": [], "out": []}
     assert recorder.names == ["book"]
-    assert told(second)[-1] == "error: `!book` is not allowed: the session is over and nothing more may happen."
+    assert told(second)[-1] == "error: `book` is not allowed: the protocol is over, and nothing more may happen."
 
 
 def test_a_protocol_that_begins_again_at_the_next_turn(recorder, run):
@@ -246,7 +246,7 @@ def test_a_protocol_that_begins_again_at_the_next_turn(recorder, run):
     middleware = AccordMiddleware("!book.?book.end", ledger=ledger, when_over="restart")
     agent, _ = agent_of(script, middleware, recorder)
     first = run(agent, asked())
-    assert "the session is over" in told(first)[1]  # not before the user has spoken
+    assert "the protocol is over" in told(first)[1]  # not before the user has spoken
     second = run(agent, asked("again"))
     assert second["accord"] == {"session": "t", "status": "complete", "ended_early": False, "allowed": [], "out": []}
     assert recorder.names == ["book", "book"]
@@ -464,7 +464,7 @@ def test_commands_of_tools(recorder, run):
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"on_violation": "warn"}, {"failed": "maybe"}, {"patience": 0}, {"escalate": "no"}, {"gates": "all"},
+        {"on_violation": "warn"}, {"patience": 0}, {"escalate": "no"}, {"gates": "all"},
         {"early_end": 3}, {"tool_errors": "drop"}, {"reviewer": ""}, {"name": "a b"}, {"secret": "text"},
         {"ledger": "x"}, {"store": "x"}, {"key": str}, {"expires_after": 3}, {"observers": [1]}, {"review_lasts": -1},
     ],

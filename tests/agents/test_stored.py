@@ -43,7 +43,7 @@ def test_the_store_decides_whatever_the_checkpoint_says(recorder, store):
         agent, _ = agent_of([say(call("book", f"a{number}")), "done"], middleware, recorder)
         result = agent.invoke(asked(), config())
         assert (told(result) == ["booked AZ1"]) == (number == 0)
-    assert "the session is over" in told(result)[0]
+    assert "the protocol is over" in told(result)[0]
     assert [info.key for info in store.sessions()] == ["t"]
     agent, _ = agent_of([say(call("search", "a")), "hm"], AccordMiddleware(BOOKING, store=store), recorder)
     agent.invoke(asked(), config("u"))
@@ -74,7 +74,7 @@ def test_a_guard_shares_the_session(recorder, store):
     guard = Guard(BOOKING, store=store, key="t", tools={"book": lambda: "booked"}, events=["search"])
     assert guard.run([ToolCall("book")])[0].content == "booked"
     result = agent.invoke(asked("more"), config())
-    assert "the session is over" in told(result)[-1]
+    assert "the protocol is over" in told(result)[-1]
     assert [info.key for info in store.sessions()] == ["t"]
 
 

@@ -86,7 +86,7 @@ def test_a_turn_without_the_user_begins_nothing(recorder, kept, turn):
     turn(agent, asked(), config())
     result = turn(agent, {"messages": [SystemMessage("be brief")]}, config())
     assert recorder.names == ["search", "book"]
-    assert "the session is over" in told(result)[-1]
+    assert "the protocol is over" in told(result)[-1]
 
 
 def test_reviews_and_ids_of_calls_stay(recorder, kept, turn):

@@ -19,6 +19,7 @@ from accord.langchain.asking import APPROVE, DENY, MODIFY, Question
 from accord.langchain.law import people_steps
 from accord.monitor.verdicts import Ok, Violation
 from accord.monitor.wording import quote_text
+from accord.projection.payloads import of_result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -148,7 +149,7 @@ def _advised(
         return decision
     state = change.state._replace(desk=change.state.desk._replace(stopped=None))
     for each in ahead:
-        state = law.settle(state, each.ticket or "", {"error": None}, at).state
+        state = law.settle(state, each.ticket or "", of_result({}, None, None), at).state
     (then,) = law.reserve(state, [claims[place]], at).answer
     if not (then.admitted and then.ticket is not None) and then.status != "review":
         return decision

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict
 
 from accord.diagnostics import did_you_mean
 from accord.errors import UsageError
-from accord.integrations.payloads import why_not_json
+from accord.projection.plain import NotPlainError, plainly
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -151,10 +151,10 @@ def _payload(given: object) -> dict[str, Any] | None:
         return None
     if type(given) is not dict:
         raise UsageError(f"a payload is an object, got {_show(given)}")
-    wrong = why_not_json(given)
-    if wrong is not None:
-        raise UsageError(f"the payload is no JSON: {wrong}")
-    return given
+    try:
+        return plainly(given)
+    except NotPlainError as wrong:
+        raise UsageError(f"the payload is no JSON: {wrong}") from None
 
 
 def _show(value: object) -> str:

@@ -201,15 +201,16 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         messages = self._fold(sitting, state, runtime)
         session = sitting.session
         if self._hearing.turns:
-            session.change(lambda known, _: self._hearing.nobody(known, state["messages"]))
-        settled, log, _ = session.state()
-        early = bool(log) or not settled.complete
+            session.change(lambda here, _: self._hearing.nobody(here, state["messages"]))
+        known = session.state()
+        settled, here = known.settled, known.worlds()
+        early = bool(known.running()) or here is None or not all(world.complete for world in here)
         report: dict[str, Any] = {
             "session": sitting.name,
-            "status": status_of(session.state()),
+            "status": status_of(known),
             "ended_early": early,
             "allowed": list(settled.allowed),
-            "out": [logged.ticket for logged in log if isinstance(logged, Out)],
+            "out": [logged.ticket for logged in known.log if isinstance(logged, Out)],
         }
         if early:
             session.remark("ended early", {"allowed": report["allowed"], "out": report["out"]})

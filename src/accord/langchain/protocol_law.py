@@ -18,7 +18,6 @@ from accord.integrations.guard import ending, reserving
 from accord.integrations.guard.decisions import Change, Noted, Remark
 from accord.integrations.guard.policy import Policy
 from accord.integrations.guard.tool_events import PlainTools
-from accord.integrations.payloads import why_not_json
 from accord.langchain.fsm import MonitorContext, direction_of
 from accord.langchain.law import Law
 from accord.langchain.violations import ProtocolDecision, ViolationEvent
@@ -27,6 +26,8 @@ from accord.ledger.attempts import Given
 from accord.monitor.events import make_event
 from accord.monitor.verdicts import OK, Blocked
 from accord.monitor.wording import quote_text
+from accord.projection.payloads import of_result
+from accord.projection.plain import NotPlainError, plainly
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -207,7 +208,7 @@ class ProtocolLaw(Law):
         if isinstance(label, Blocked):
             given = Given("?", normalise(out.name), result, None, None, at, {"call": ticket})
             return Change(counted.state, (*notes, Noted(given, label)), label)
-        payload = {**result, "call": dict(out.arguments), "call_id": ticket}
+        payload = of_result(result, dict(out.arguments), ticket)
         happened = reserving.happen(counted.state, make_event("?", label, payload, None, None, at), {"call": ticket})
         return Change(happened.state, (*notes, *happened.notes), happened.answer)
 
@@ -223,7 +224,7 @@ class ProtocolLaw(Law):
     ) -> Change[Verdict]:
         """Something happens that is no call of a tool; what cannot be a payload is for guards and actions alone."""
         metadata = payload or {}
-        kept = dict(metadata) if why_not_json(metadata) is None else {}
+        kept = _plain(metadata) or {}
         meta = {**(meta or {}), **({"metadata": dict(metadata)} if metadata and not kept else {})} or None
         own = self._choose(state, direction, label, metadata)
         if isinstance(own, Blocked):
@@ -367,6 +368,13 @@ def _fields(response: object) -> dict[str, Any]:
         found = dump(mode="json")
     elif is_dataclass(response) and not isinstance(response, type):
         found = {each.name: getattr(response, each.name) for each in fields(response)}
-    if isinstance(found, dict) and why_not_json(found) is None:
-        return found
-    return {"structured_response": response}
+    plain = _plain(found) if isinstance(found, dict) else None
+    return {"structured_response": response} if plain is None else plain
+
+
+def _plain(fields: Mapping[str, Any]) -> dict[str, Any] | None:
+    """These fields as JSON holds them; `None` if it cannot."""
+    try:
+        return plainly(fields)
+    except NotPlainError:
+        return None

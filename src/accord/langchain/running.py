@@ -16,7 +16,7 @@ from weakref import ref
 from langchain_core.messages import ToolMessage
 
 from accord.calls.entries import Out
-from accord.errors import StoreError
+from accord.errors import NotDone, StoreError
 from accord.integrations.batch import in_words, withheld
 from accord.integrations.exchange import ToolCall
 from accord.integrations.guard import reserving, words
@@ -29,6 +29,7 @@ from accord.language.labels import normalise
 from accord.ledger.attempts import why
 from accord.monitor.verdicts import Ok
 from accord.monitor.wording import quote_text
+from accord.projection.payloads import of_result
 from accord.turns import check_turn
 
 if TYPE_CHECKING:
@@ -66,16 +67,16 @@ class Sent:
 
     A middleware around ours may call us several times for one call that LangGraph has sent off once, and each time we
     see the same state; that is told by the very object that LangGraph has made for it. And it may throw away what we
-    say about a call; then it is still known here that its tool has run.
+    say about a call; then it is still known here that its tool has run, or why it failed.
     """
 
     def __init__(self) -> None:
         self._begun: dict[int, Any] = {}
-        self._ran: OrderedDict[_Place, None] = OrderedDict()
+        self._ran: OrderedDict[_Place, str | None] = OrderedDict()
         self._lock = RLock()
 
     def begin(self, runtime: object, place: _Place) -> bool:
-        """Whether this is the first to run it, or the first after it failed."""
+        """Whether this is the first to run it, or the first after it was taken back."""
         held = id(runtime)
         check_turn(self._lock)
         with self._lock:
@@ -93,9 +94,19 @@ class Sent:
             self._begun.pop(id(runtime), None)
             self._ran.pop(place, None)
 
+    def fail(self, place: _Place, why_not: str) -> None:
+        """It has failed, and that does not mean that it has not happened: nobody may try it again."""
+        with self._lock:
+            if place in self._ran:
+                self._ran[place] = why_not
+
     def has_begun(self, place: _Place) -> bool:
-        """Whether a call was begun here and has not failed."""
+        """Whether a call was begun here and was not taken back."""
         return place in self._ran
+
+    def why_failed(self, place: _Place) -> str | None:
+        """Why a call that was begun here has failed; `None` if it has not."""
+        return self._ran.get(place)
 
 
 class Runner:
@@ -122,7 +133,7 @@ class Runner:
         if out.name != asked.name or not _same(out, asked.arguments):
             return _no(asked, words.other_call(asked.id))
         if out.started:
-            return _no(asked, words.already_out(asked.id))
+            return _no(asked, words.already_out(asked.id) if out.lost is None else _lost(out))
         otherwise = self._otherwise(request, out)
         if otherwise is not None:
             return _no(asked, otherwise)
@@ -166,17 +177,20 @@ class Runner:
         return add_update(result, self._fail(run, outcome.error))
 
     def failed(self, run: Run, error: Exception) -> Any:  # noqa: ANN401 - the same
-        """A tool has raised: it is taken back, and the model is told."""
-        said = in_words(error)
+        """A tool has raised, and the model is told; what that means for the call stands in the contract."""
         call = run.decision.call
-        message = refusal(call.id, call.name, said)
-        return message if run.out is None else add_update(message, self._fail(run, said))
+        message = refusal(call.id, call.name, in_words(error))
+        reason = error if isinstance(error, NotDone) else in_words(error)
+        return message if run.out is None else add_update(message, self._fail(run, reason))
 
     def take_back(self, run: Run, error: Exception) -> None:
-        """A tool has raised, and the run of the graph is to fail with it; if it is resumed, the call is made again."""
-        self._forget(run)
+        """A tool has raised, and the run of the graph is to fail with it.
+
+        With a session in the checkpoint nothing can be kept then: if the run is resumed, the call is made again.
+        """
+        self._failed(run, error)
         if run.out is not None and self._keeping.direct:
-            run.sitting.session.fail(run.out.ticket, in_words(error))
+            run.sitting.session.fail(run.out.ticket, error)
 
     def suspend(self, run: Run) -> None:
         """A tool waits for a person by itself. It will be run again from its beginning."""
@@ -186,8 +200,10 @@ class Runner:
 
     def interrupted(self, run: Run, error: BaseException) -> None:
         """A tool was cancelled: it has failed, where that can be kept."""
+        said = f"{INTERRUPTED} ({in_words(error)})"
+        self._failed(run, said)
         if run.out is not None and self._keeping.direct:
-            run.sitting.session.fail(run.out.ticket, f"{INTERRUPTED} ({in_words(error)})")
+            run.sitting.session.fail(run.out.ticket, said)
 
     def _settle(self, run: Run, result: Any, fields: dict[str, Any]) -> Any:  # noqa: ANN401 - as above
         session, call = run.sitting.session, run.decision.call
@@ -204,9 +220,9 @@ class Runner:
         session.react([refused], result)
         return replaced(result, said) if isinstance(result, ToolMessage) else refusal(call.id, call.name, said)
 
-    def _fail(self, run: Run, error: str) -> dict[str, Any]:
-        """Take a call back; what is left for the state of the graph."""
-        self._forget(run)
+    def _fail(self, run: Run, error: str | NotDone) -> dict[str, Any]:
+        """A call has failed; what is left for the state of the graph."""
+        self._failed(run, error)
         later = self._keeping.later
         if later is not None:
             return self._note(later, run, {}, error)
@@ -227,7 +243,8 @@ class Runner:
         """Settle what is out although it has been answered: somebody has answered in our place.
 
         A call that was never begun is taken back: another middleware has refused it before it came to us. One that has
-        run counts. With a session that is kept elsewhere, what has begun there and not returned stays out.
+        run counts; what it means that one has failed stands in the contract. With a session that is kept elsewhere,
+        what has begun there and not returned stays out.
         """
         session = sitting.session
         outs = [logged for logged in session.state().log if isinstance(logged, Out)]
@@ -237,21 +254,35 @@ class Runner:
         for out in outs:
             if out.ticket not in answered or out.started:
                 continue
-            if self._sent.has_begun((where, sitting.number, out.ticket)):
+            place = (where, sitting.number, out.ticket)
+            failed = self._sent.why_failed(place)
+            if failed is not None:
+                session.fail(out.ticket, failed)
+            elif self._sent.has_begun(place):
                 session.keep(out.ticket, "it has run, and what it returned was thrown away by another middleware")
             else:
                 session.take_back(out.ticket, "it was answered by somebody else before it could run")
 
+    def _failed(self, run: Run, error: BaseException | str) -> None:
+        """A call that is taken back may be tried again, no other."""
+        if run.out is None or run.out.failure == "undone" or isinstance(error, NotDone):
+            self._forget(run)
+        else:
+            said = error if isinstance(error, str) else in_words(error)
+            self._sent.fail((run.where, run.sitting.number, run.decision.call.id), said)
+
     def _forget(self, run: Run) -> None:
         self._sent.end(run.request.runtime, (run.where, run.sitting.number, run.decision.call.id))
 
-    def _note(self, later: CheckpointKeeping, run: Run, result: dict[str, Any], error: str | None) -> dict[str, Any]:
+    def _note(
+        self, later: CheckpointKeeping, run: Run, result: dict[str, Any], error: str | NotDone | None
+    ) -> dict[str, Any]:
         kept = later.returned(run.sitting, run.where, run.decision.call.id, result, error)
         return {self._settings.keys.returns: [kept]}
 
     def _worth_keeping(self, result: dict[str, Any]) -> dict[str, Any]:
         """A result is kept until it is folded if the contract or the ledger looks at it."""
-        return result if self._law.looks_at_results or self._settings.ledger is not None else {"error": None}
+        return result if self._law.looks_at_results or self._settings.ledger is not None else of_result({}, None, None)
 
 
 def _same(out: Out, arguments: Mapping[str, Any]) -> bool:
@@ -260,6 +291,11 @@ def _same(out: Out, arguments: Mapping[str, Any]) -> bool:
         return out.digest in {digest_of(label, arguments), digest_of(normalise(out.name), arguments)}
     except (TypeError, ValueError, AttributeError, RecursionError):
         return False
+
+
+def _lost(out: Out) -> str:
+    why_not = "and nobody knows whether it has happened, so it is not run again"
+    return f"{quote_text(out.name)} has failed ({out.lost}), {why_not}"
 
 
 def _no(asked: ToolCall, why_not: str) -> ToolMessage:

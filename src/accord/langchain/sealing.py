@@ -55,7 +55,10 @@ class Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
 
 class Returned(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What became of a call, and when: what its tool returned, as a contract sees it, or why it failed."""
+    """What became of a call, and when: what its tool returned, as a contract sees it, or why it failed.
+
+    `undone` says that it failed before it did anything.
+    """
 
     what: str = "return"
     form: int = VERSION
@@ -67,6 +70,7 @@ class Returned(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     result: dict[str, Any] = {}
     error: str | None = None
     at: int | float | None = None
+    undone: bool = False
 
 
 _S = TypeVar("_S", Kept, Returned)

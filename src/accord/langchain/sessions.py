@@ -12,6 +12,7 @@ from collections import OrderedDict
 from threading import RLock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from accord.errors import NotDone
 from accord.langchain.homes import Opened, ThreadHome, begin_opened, pack, session_name, unpack
 from accord.langchain.law_session import LawSession
 from accord.langchain.schema import TAKEN
@@ -97,7 +98,8 @@ class Sitting(ABC):
                 settled = session.settle_fields(returned.ticket, returned.result, returned.at)
                 folded.append((returned, settled))
             else:
-                folded.append((returned, session.fail(returned.ticket, returned.error)))
+                error = NotDone(returned.error) if returned.undone else returned.error
+                folded.append((returned, session.fail(returned.ticket, error)))
         return folded
 
 
@@ -204,7 +206,9 @@ class CheckpointKeeping(Keeping):
         """A session in a checkpoint is written by hooks alone."""
         return self
 
-    def returned(self, sitting: Sitting, where: Where, ticket: str, result: dict[str, Any], error: str | None) -> str:
+    def returned(
+        self, sitting: Sitting, where: Where, ticket: str, result: dict[str, Any], error: str | NotDone | None
+    ) -> str:
         """What became of a call, sealed; the next hook folds it into the session."""
         kept = Returned(
             thread=where.thread,
@@ -213,8 +217,9 @@ class CheckpointKeeping(Keeping):
             number=sitting.number,
             ticket=ticket,
             result=result,
-            error=error,
+            error=None if error is None else str(error),
             at=None if self.settings.clock is None else sitting.session.now(),
+            undone=isinstance(error, NotDone),
         )
         return seal_returned(kept, self.settings.secret)
 

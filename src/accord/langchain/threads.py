@@ -16,9 +16,9 @@ from accord.integrations.exchange import ToolCall
 from accord.integrations.guard.decisions import Change, Remark
 from accord.integrations.guard.looking import look_at
 from accord.integrations.guard.status import status_of
-from accord.integrations.payloads import why_not_json
 from accord.langchain.sealing import Where
 from accord.projection.payloads import of_result
+from accord.projection.plain import NotPlainError, plainly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -246,10 +246,10 @@ def _happening(
 
 
 def _settling(call: str, result: Mapping[str, object] | None) -> Step[Verdict]:
-    wrong = why_not_json(dict(result or {}))
-    if wrong is not None:
-        raise UsageError(f"what a call has returned is JSON: {wrong}")
-    fields = of_result({} if result is None else dict(result), None, None)
+    try:
+        fields = of_result(plainly(result or {}), None, None)
+    except NotPlainError as wrong:
+        raise UsageError(f"what a call has returned is JSON: {wrong}") from None
     return lambda session: session.settle_fields(call, fields)
 
 

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 from accord.errors import UsageError
 from accord.language.labels import is_name
+from accord.monitor.verdicts import UNRECOGNIZED
 from accord.studio.code_texts import contract_literal, module
 from accord.studio.contracts import actions_in
 from accord.studio.role_snippets import ROLE_KINDS, role_snippet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from accord.machine.contract import Contract
     from accord.studio.requests import Snippet
@@ -59,6 +60,8 @@ class _Parts:
         self.at = ", at=time.monotonic()" if self.timed else ""
         self.clock = "import time\n\n" if self.timed else ""
         self.tools = _tools_called(contract)
+        reported = _events_reported(contract, names[0] if len(contract.machines) > 1 else None, self.tools)
+        self.events = f", events={reported!r}" if reported else ""
 
     def functions(self) -> str:
         """A function for each tool, to be filled in."""
@@ -99,6 +102,17 @@ def _tools_called(contract: Contract) -> dict[str, str]:
     return names or {"tool": "any_tool"}
 
 
+def _events_reported(contract: Contract, protocol: str | None, tools: Collection[str]) -> list[str]:
+    """What reaches the agent and comes neither from a tool nor from a person, so that the program has to report it."""
+    if contract.document.events is not None:
+        return []  # the contract itself says where its events come from
+    symbols = contract.machine(protocol).symbols if contract.machines else ()
+    patterns = [pattern for rule in contract.rules.machines for pattern in rule.patterns]
+    gated = {each.label for each in (*symbols, *patterns) if each.gated}
+    received = {each.label for each in (*symbols, *patterns) if each.direction == "?"}
+    return sorted(received - gated - {*tools, UNRECOGNIZED})
+
+
 def _monitor(parts: _Parts) -> str:
     return module(
         f"{parts.clock}from accord import Monitor, Ok",
@@ -124,7 +138,7 @@ def _guard(parts: _Parts) -> str:
         "from accord import Guard, ToolCall, ToolResult",
         parts.contract,
         parts.functions(),
-        f"guard = Guard(CONTRACT, tools={parts.table()}{parts.protocol})",
+        f"guard = Guard(CONTRACT, tools={parts.table()}{parts.protocol}{parts.events})",
         '''
 def run(calls: list[ToolCall]) -> list[ToolResult]:
     """Run what the contract allows; `content` of each result is what to tell the model."""
@@ -172,7 +186,7 @@ def _openai(parts: _Parts) -> str:
         f"{_LOOP_IMPORTS}from accord.integrations import adapt_chat_completion",
         parts.contract,
         parts.functions(),
-        f"guard = Guard(CONTRACT, tools={parts.table()}{parts.protocol})",
+        f"guard = Guard(CONTRACT, tools={parts.table()}{parts.protocol}{parts.events})",
         '''
 def converse(create: Callable[..., object], messages: list[dict[str, object]], turns: int = 20) -> str:
     """The loop of an agent; `create` is `openai.OpenAI().chat.completions.create` with model and tools bound to it."""
@@ -193,7 +207,7 @@ def _anthropic(parts: _Parts) -> str:
         f"{_LOOP_IMPORTS}from accord.integrations import adapt_message",
         parts.contract,
         parts.functions(),
-        f"guard = Guard(CONTRACT, tools={parts.table()}{parts.protocol})",
+        f"guard = Guard(CONTRACT, tools={parts.table()}{parts.protocol}{parts.events})",
         '''
 def converse(create: Callable[..., object], messages: list[dict[str, object]], turns: int = 20) -> str:
     """The loop of an agent; `create` is `anthropic.Anthropic().messages.create` with model and tools bound to it."""
@@ -231,7 +245,7 @@ TOOLS = [
         f'''
 def make_agent(model: object) -> object:
     """An agent of LangChain under contract; each thread is a session."""
-    middleware = AccordMiddleware(CONTRACT{parts.protocol})
+    middleware = AccordMiddleware(CONTRACT{parts.protocol}{parts.events})
     return create_agent(model, TOOLS, middleware=[middleware], checkpointer=InMemorySaver())
 ''',
     )
@@ -258,7 +272,7 @@ def _opentelemetry(parts: _Parts) -> str:
         f'''
 def watched() -> Guard:
     """A guard whose decisions are spans and metrics, of whatever provider the program has set up."""
-    return Guard(CONTRACT, tools={parts.table()}{parts.protocol}, observers=[OpenTelemetryObserver()])
+    return Guard(CONTRACT, tools={parts.table()}{parts.protocol}{parts.events}, observers=[OpenTelemetryObserver()])
 ''',
     )
 

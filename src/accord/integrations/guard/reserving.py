@@ -151,8 +151,11 @@ class _Deciding:
         hopeless = why_even_then(self.policy, everywhere, event)
         if hopeless is not None:
             return self.refuse(claim, verdict, words.even_then(words.naming(hopeless, self.policy.aliases)))
+        lost = self.state.lost()
+        if lost and not somewhere:  # people could allow it if it were known that a lost call has not happened
+            ways = [find_way(self.policy, desk, [world], call.name, event, self.at) for world in everywhere]
+            somewhere = any(ways)
         if somewhere:
-            lost = self.state.lost()
             said = words.rests_on_lost(call.name, lost) if lost else None
             running = [out.name for out in self.state.running()]
             return self.refuse(claim, verdict, said or words.rests_on_others(call.name, running))
