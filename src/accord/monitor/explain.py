@@ -163,8 +163,7 @@ def _is_either(refusal: Refusal, step: Symbol) -> bool:
     """Whether nothing says in which direction a step goes: neither the protocol nor any rule that names it."""
     sliced = refusal.stage.stages.sliced
     told = not isinstance(refusal.standing, OpenStanding) if sliced is None else not sliced.ignores(step.label)
-    patterns = [one for node in refusal.nodes for one in node.machine.patterns if one.label == step.label]
-    return not told and not any(one.direction or one.gated for one in patterns)
+    return not told and refusal.stage.stages.book.is_either(step.label)
 
 
 def _steps(refusal: Refusal, way: Way) -> str:
