@@ -129,10 +129,12 @@ def random_contract(rng: Random, flavour: str) -> tuple[Document, int]:
 
 
 def answer(verdict) -> tuple[str, tuple[str, ...], str]:
+    """What the reference can be asked too; what it cannot be asked is asked all the same, and must change nothing."""
     expected = tuple(verdict.expected) if isinstance(verdict, Violation | Unrecognized) else ()
     clause = ""
     if isinstance(verdict, Violation):
         clause = verdict.clause[6:-1] if verdict.clause.startswith("rule ") else "protocol"
+        verdict.explain()  # it searches through what all sessions of a contract share
     return KIND[type(verdict)], expected, clause
 
 

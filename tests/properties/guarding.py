@@ -374,12 +374,14 @@ class Session:
             if verdict != Ok():
                 raise DifferenceError(f"{item} could not fail")
             self.note(call.label, "lost")
-            return self.lost(item)
+            self.lost(item)
+            return
         if how == "failed" and meaning != "done":
             if verdict != Ok():
                 raise DifferenceError(f"{item} could not fail")
             self.note(call.label, "not found" if item.lost else "undone")
-            return self.taken_back(item)
+            self.taken_back(item)
+            return
         self.note(call.label, "found" if item.lost and meaning == "unknown" else "done" if how == "failed" else how)
         legal = self.has_run(item, result)
         if isinstance(verdict, Ok) != legal:

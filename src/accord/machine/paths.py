@@ -20,7 +20,6 @@ from accord.machine.tables import Symbol
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from accord.language.tree import Direction
     from accord.machine.clocks import Time
     from accord.machine.configurations import Configuration
     from accord.machine.rule_forms import Outcome
@@ -183,15 +182,19 @@ def _waits(place: _Place) -> Iterator[tuple[Wait, _Place]]:
 def _named(rules: RuleNodes) -> list[Symbol]:
     """What the rules name, as events: all there is to try where no protocol says what can happen.
 
-    A bare label is tried as one that arrives, or that is sent, where what arrives would be the result of a call.
+    A bare label is tried as one that arrives. It is tried as one that is sent where what arrives would be the result of
+    a call, or where some rule makes a difference between the two.
     """
     symbols: dict[Symbol, None] = {}
+    sent: dict[Symbol, None] = {}  # tried last: to send something is more than to wait for it
     for node in rules:
         for pattern in node.machine.patterns:
-            arrives = node.machine.applies(node.state.called, pattern, "?")
-            direction: Direction = "?" if arrives or pattern.gated else "!"
-            symbols[Symbol(direction, pattern.label, None, pattern.guards, pattern.gated)] = None
-    return list(symbols)
+            arrives = pattern.gated or node.machine.applies(node.state.called, pattern, "?")
+            symbols[Symbol("?" if arrives else "!", pattern.label, None, pattern.guards, pattern.gated)] = None
+            is_bare = not pattern.direction and not pattern.gated
+            if arrives and is_bare and not node.machine.book.is_either(pattern.label):
+                sent[Symbol("!", pattern.label, None, pattern.guards)] = None
+    return [*symbols, *sent]
 
 
 def _is_legal(place: _Place, wanted: Symbol, fits: Fits | None, *, to_rules: bool) -> bool:
@@ -204,11 +207,13 @@ def _is_legal(place: _Place, wanted: Symbol, fits: Fits | None, *, to_rules: boo
     if fits is None:
         book = rules[0].machine.book
         return not isinstance(book.imagine(rules, wanted, helpful=False, instances=True, at=now), int)
-    return all(
-        node.machine.advance(node, wanted.direction, wanted.label, fits[index], now) is not None
-        for index, node in enumerate(rules)
-        if index in fits
-    )
+    for index, outcomes in fits.items():
+        node, machine = rules[index], rules[index].machine
+        # What arrives is the result of a call, once the way has led through the call.
+        later = machine.outcomes_later(node.state.called, wanted.direction, outcomes)
+        if machine.advance(node, wanted.direction, wanted.label, later, now) is None:
+            return False
+    return True
 
 
 def _retrace(place: _Place, came_from: dict[object, tuple[_Place, Symbol | Wait] | None]) -> Way:

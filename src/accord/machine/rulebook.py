@@ -35,6 +35,9 @@ class RuleBook:
         self.sliced = tuple(index for index, machine in enumerate(self.machines) if machine.each is not None)
         self.timed = tuple(i for i, machine in enumerate(self.machines) if machine.is_timed and machine.each is None)
         self.is_timed = any(machine.is_timed for machine in self.machines)
+        # Labels of which a rule says the direction, or wants a person, who only ever decides what arrives.
+        patterns = [pattern for machine in self.machines for pattern in machine.patterns]
+        self._directed = frozenset(pattern.label for pattern in patterns if pattern.direction or pattern.gated)
         self._told_by_data = {
             event
             for event, indices in self.watchers.items()
@@ -51,6 +54,10 @@ class RuleBook:
     def is_plain(self, direction: Direction, label: str) -> bool:
         """Whether direction and label alone tell what the rules make of an event."""
         return (direction, label) not in self._told_by_data
+
+    def is_either(self, label: str) -> bool:
+        """Whether no rule that names a label says in which direction it goes."""
+        return label not in self._directed
 
     def advance(self, nodes: RuleNodes, event: Event) -> RuleNodes | int:
         """The nodes after an event, or the number of the first rule that refuses it."""

@@ -123,6 +123,15 @@ class RuleMachine:
             found[index] = False if False in results else None if None in results else True
         return tuple(found)
 
+    def outcomes_later(self, called: int, direction: Direction, outcomes: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
+        """The outcomes of an event that had these before, now that more labels have been called."""
+        return tuple(
+            [
+                outcome if self.applies(called, pattern, direction) else False
+                for pattern, outcome in zip(self.patterns, outcomes, strict=True)
+            ]
+        )
+
     def why_undecided(self, outcomes: tuple[Outcome, ...], payload: Mapping[str, object]) -> tuple[str, ...]:
         """In words, what of a payload leaves open whether it fits."""
         reasons = []
@@ -142,17 +151,22 @@ class RuleMachine:
 
     def react(self, node: RuleNode, event: Event) -> RuleNode | None:
         """The node after an event, or `None` if the rule refuses it."""
-        known = node.links.get((event.direction, event.label))  # only there if the label alone decides
+        key = (event.direction, event.label)
+        known = node.links.get(key)
         if known is not None:
             return known
         outcomes = self.outcomes(node.state.called, event)
-        return self.advance(node, event.direction, event.label, outcomes, event.time)
+        following = self.advance(node, event.direction, event.label, outcomes, event.time)
+        # INVARIANT: only what has happened is linked by its label alone; what somebody imagines of it may be wrong.
+        if following is not None and event.label in self.plain_labels and node.shared and following.shared:
+            node.links[key] = following
+        return following
 
     def advance(
         self, node: RuleNode, direction: Direction, label: str, outcomes: tuple[Outcome, ...], at: Time = 0
     ) -> RuleNode | None:
         """As `react`, where it is known which patterns the event fits."""
-        key: object = (direction, label) if label in self.plain_labels else (direction, label, outcomes)
+        key = (direction, label, outcomes)
         known = node.links.get(key)
         if known is not None:
             return known

@@ -102,8 +102,7 @@ def _times(number: int) -> str:
 def _is_either(refusal: Refusal, step: Symbol) -> bool:
     """Whether nothing says in which direction a step goes: neither the protocol nor any rule that names it."""
     told = not refusal.stage.stages.machine.passes(step.direction, step.label)
-    patterns = [one for node in refusal.nodes for one in node.machine.patterns if one.label == step.label]
-    return not told and not any(one.direction or one.gated for one in patterns)
+    return not told and refusal.stage.stages.book.is_either(step.label)
 
 
 def _same(refusal: Refusal, step: Symbol) -> str:

@@ -16,16 +16,17 @@ from accord.machine.standing import TimedStanding
 from accord.monitor.wording import key_text, path_text, span_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from accord.language.clauses import Path
     from accord.language.values import Frozen
+    from accord.machine.rules import RuleMachine
     from accord.machine.slices import Course, Instance, SlicedProtocol
     from accord.machine.tables import Symbol
     from accord.monitor.step import Situation
     from accord.stepping.happenings import Happening
 
-__all__ = ["course_of", "instance_text", "keys_of", "latest_instance", "shown_key", "symbols_of"]
+__all__ = ["course_of", "instance_text", "keys_of", "latest_instance", "rules_of", "shown_key", "symbols_of"]
 
 
 def course_of(situation: Situation) -> tuple[SlicedProtocol, Course] | None:
@@ -34,6 +35,16 @@ def course_of(situation: Situation) -> tuple[SlicedProtocol, Course] | None:
     if sliced is None or not isinstance(held, Extent) or held.course is None:
         return None
     return sliced, held.course
+
+
+def rules_of(situation: Situation) -> Iterator[tuple[RuleMachine, int]]:
+    """Every rule, and which bare labels it has seen called; a sliced one knows that for all its instances."""
+    sliced = situation.stage.stages.book.sliced
+    for number, node in enumerate(situation.rules):
+        if number in sliced and isinstance(situation.holding, Extent):
+            yield node.machine, situation.holding.slices[sliced.index(number)].called
+        else:
+            yield node.machine, node.state.called
 
 
 def keys_of(path: Path, happenings: Iterable[Happening]) -> list[Frozen]:

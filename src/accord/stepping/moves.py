@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 from accord.machine.tables import Symbol
 from accord.monitor.step import is_over
-from accord.stepping.instances import course_of, symbols_of
+from accord.stepping.instances import course_of, rules_of, symbols_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from accord.machine.configurations import Configuration
-    from accord.machine.rulebook import RuleNodes
     from accord.monitor.step import Situation
 
 __all__ = ["actions", "occupied"]
@@ -30,21 +29,28 @@ def actions(situation: Situation) -> tuple[Symbol, ...]:
     allowed = frozenset(situation.allowed)
     symbols: set[Symbol] = {symbol for symbol in of_instances or standing.symbols if symbol.word in allowed}
     passes = situation.stage.stages.machine.passes
-    symbols |= {symbol for symbol in _named(situation.rules) if passes(symbol.direction, symbol.label)}
+    symbols |= {symbol for symbol in _named(situation) if passes(symbol.direction, symbol.label)}
     return tuple(sorted(symbols, key=lambda symbol: symbol.word))
 
 
-def _named(rules: RuleNodes) -> set[Symbol]:
+def _named(situation: Situation) -> set[Symbol]:
     """The messages that rules name and none is certain to refuse.
 
-    A bare label stands for one that is sent, which always fits it.
+    A bare label stands for one that is sent, which always fits it. If that is refused it stands for one that arrives,
+    unless that would be the result of a call.
     """
-    if not rules:
+    if not situation.rules:
         return set()
-    patterns = [pattern for node in rules for pattern in node.machine.patterns]
-    symbols = {Symbol(pattern.direction or ("?" if pattern.gated else "!"), pattern.label) for pattern in patterns}
-    book = rules[0].machine.book
-    return {symbol for symbol in symbols if not isinstance(book.imagine(rules, symbol, helpful=False), int)}
+    imagine = situation.stage.stages.book.imagine
+    symbols: set[Symbol] = set()
+    for machine, called in rules_of(situation):
+        for pattern in machine.patterns:
+            named = [Symbol(pattern.direction or ("?" if pattern.gated else "!"), pattern.label)]
+            if pattern.direction is None and machine.applies(called, pattern, "?"):
+                named.append(Symbol("?", pattern.label))
+            legal = [one for one in named if not isinstance(imagine(situation.rules, one, helpful=False), int)]
+            symbols.update(legal[:1])
+    return symbols
 
 
 def occupied(situation: Situation) -> frozenset[int]:

@@ -15,23 +15,21 @@ from accord.diagnostics.visible import clip
 from accord.language.clauses import Bind, Collect, Guard, Register
 from accord.language.details import print_scalar
 from accord.language.values import order_of
-from accord.machine.extent import Extent
 from accord.machine.tables import Symbol
 from accord.monitor.events import make_event
 from accord.monitor.wording import key_text
 from accord.stepping.events import decode_json
 from accord.stepping.happenings import uses_time
 from accord.stepping.holdings import registers_of
-from accord.stepping.instances import course_of
+from accord.stepping.instances import course_of, rules_of
 from accord.stepping.moments import moment_hints, read_moment
 from accord.stepping.wording import rule_title
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from accord.language.clauses import Clause, Path
     from accord.machine.clocks import Time
-    from accord.machine.rules import RuleMachine
     from accord.monitor.step import Situation
     from accord.stepping.happenings import Happening
 
@@ -121,7 +119,7 @@ def questions_about(situation: Situation, symbol: Symbol) -> tuple[Question, ...
         if not isinstance(clause, Guard):
             held.pop(clause.register, None)  # from here on it is what will be answered
     people = ["only a person can make this step"] if symbol.gated else []
-    for machine, called in _rules(situation):
+    for machine, called in rules_of(situation):
         title = rule_title(machine.rule.name)
         for pattern in machine.patterns:
             if pattern.label != symbol.label or not machine.applies(called, pattern, symbol.direction):
@@ -153,16 +151,6 @@ def _known(situation: Situation, symbol: Symbol) -> str:
     if symbol in protocol.standings.start.symbols:
         names.append("a new one")
     return " or ".join(names)
-
-
-def _rules(situation: Situation) -> Iterator[tuple[RuleMachine, int]]:
-    """Every rule, and which bare labels it has seen called."""
-    sliced = situation.stage.stages.book.sliced
-    for number, node in enumerate(situation.rules):
-        if number in sliced and isinstance(situation.holding, Extent):
-            yield node.machine, situation.holding.slices[sliced.index(number)].called
-        else:
-            yield node.machine, node.state.called
 
 
 def _hint(clause: Clause, held: Mapping[str, str | None]) -> str:

@@ -229,6 +229,19 @@ def test_a_violation_explains_the_moment_it_happened_at():
     assert "first call `a`" in early.explain()
 
 
+@pytest.mark.parametrize(
+    ("rule", "last", "answer"),
+    [("at most 2 ask", "ask", Ok), ("before use require at least 2 ask", "use", Violation)],
+)
+def test_asking_for_an_explanation_changes_no_answer(rule, last, answer):
+    """Sessions of a contract share what they have met; what a search has only imagined is none of it."""
+    contract = accord.compile(f'rule "r" {{ before ?ask require !ask }}\nrule "s" {{ {rule} }}')
+    assert Monitor(contract, mode="refuse").receive("ask").explain()
+    monitor = Monitor(contract)
+    assert (monitor.send("ask"), monitor.receive("ask")) == (Ok(), Ok())
+    assert isinstance(monitor.send(last), answer)
+
+
 def test_unrecognized_says_which_way_it_went():
     monitor = Monitor("!a")
     assert monitor.send("Unrecognized") == Unrecognized(["!a"], "send")
