@@ -111,7 +111,8 @@ class Judge(ABC):
             if len(self.tally.exercised) < len(book.machines):
                 _count_rules(self.tally, applied_rules(book, before.rules, event))
         if isinstance(verdict, Violation):
-            seen.first = seen.first or Breach(refused_by(verdict), message.index, seen.events)
+            if seen.first is None or judged.place < seen.place:  # what waited is judged late
+                seen.first, seen.place = Breach(refused_by(verdict), message.index, seen.events), judged.place
             seen.refused += 1
             word = _word_of(event or Event("!", message.name or ""), message.kind, message.name)
             if word.is_action:
@@ -138,6 +139,8 @@ class Seen:
     events: int = 0
     refused: int = 0
     first: Breach | None = None
+    place: int = 0
+    """How much had happened in the run before that."""
     at: Time | None = None
 
 
@@ -235,7 +238,7 @@ class TableJudge(Judge):
                     untold = not speaks_of_ends(messages)
                 alone = untold
             if is_call and not alone and replay is None:
-                replay = Replay(self.contract, self.protocol, begun=steps.situations[row])
+                replay = Replay(self.contract, self.protocol, begun=steps.situations[row], place=place)
             if replay is not None:
                 for judged in replay.happen(message, alone=alone):
                     self.count(judged, seen)
@@ -253,7 +256,7 @@ class TableJudge(Judge):
                 code = steps.work_out(row, column)
             if code & 1:
                 if seen.first is None:
-                    seen.first = Breach(steps.refusal(row, column), message.index, seen.events)
+                    seen.first, seen.place = Breach(steps.refusal(row, column), message.index, seen.events), place
                 seen.refused += 1
                 if is_call and not untold and not message.labelled:  # it would not have run, nor have ended
                     passed_over = place + 1

@@ -54,6 +54,8 @@ class Judged(NamedTuple):
     before: Situation | None = None
     waited: bool = False
     follows: bool = False
+    place: int = 0
+    """How many things had happened in the run before it; what waits is judged after what comes later."""
 
 
 class _Held(NamedTuple):
@@ -62,7 +64,9 @@ class _Held(NamedTuple):
     call: Recorded
     projected: Projected
     alone: bool
+    place: int
     end: Recorded | None = None
+    ended: int = 0
 
 
 def is_alone(run: Sequence[Recorded], place: int) -> bool:
@@ -86,8 +90,10 @@ def speaks_of_ends(run: Sequence[Recorded]) -> bool:
 class Replay:
     """Follows one run, happening by happening."""
 
-    def __init__(self, contract: Contract, protocol: str | None, begun: Situation | None = None) -> None:
-        """`begun` is where the session is, if not at its beginning."""
+    def __init__(
+        self, contract: Contract, protocol: str | None, begun: Situation | None = None, place: int = 0
+    ) -> None:
+        """`begun` is where the session is, if not at its beginning; `place`, how much had happened before."""
         self.contract = contract
         self.projection = projection_of(contract, protocol)
         self.calls = Calls(begin(contract, protocol) if begun is None else begun)
@@ -96,6 +102,7 @@ class Replay:
         self._held: list[_Held] = []
         self._message = -1
         self._made = 0
+        self._place = place - 1
         self._now: Time | None = None
         self._overdue: Verdict | None = None
 
@@ -117,6 +124,7 @@ class Replay:
         `alone` says of a call that nothing happens before it has returned.
         """
         kind = happened.kind
+        self._place += 1
         if kind in ENDS and happened.answers is not None and not happened.labelled:
             yield from self._end(happened, happened.answers)
             return
@@ -127,14 +135,14 @@ class Replay:
             alone = alone or happened.labelled  # what was recorded as an event takes no time
             self._message = happened.index
             if self._held:
-                self._held.append(_Held(happened, projected, alone=alone))
+                self._held.append(_Held(happened, projected, alone, self._place))
             else:
-                yield from self._judge_call(_Held(happened, projected, alone=alone), finally_=False)
+                yield from self._judge_call(_Held(happened, projected, alone, self._place), finally_=False)
             return
         if projected.event is None:
-            yield Judged(happened, projected)
+            yield Judged(happened, projected, place=self._place)
             return
-        yield self._take(happened, projected, projected.event)
+        yield self._take(happened, projected, projected.event, self._place)
 
     def finish(self) -> Iterator[Judged]:
         """What is judged because nothing more will come."""
@@ -155,17 +163,17 @@ class Replay:
 
     def _judge_call(self, held: _Held, *, finally_: bool, waited: bool = False) -> Iterator[Judged]:
         """One call; if it has to wait, it is held."""
-        call, projected, alone, _ = held
+        call, projected, alone, place = held[:4]
         event = projected.event
         if event is None:
             if projected.outcome == "unknown call":
                 self._refused[id(call)] = call
                 refusal = unknown_call(self.calls.settled.stage, Event("!", call.name or ""))
-                yield Judged(call, projected, Violation.of(refusal, None), self.calls.settled)
+                yield Judged(call, projected, Violation.of(refusal, None), self.calls.settled, place=place)
                 return
             if not alone:
                 self._go_out(call, ())
-            yield Judged(call, projected)
+            yield Judged(call, projected, place=place)
             return
         event = self._in_time(call, event, late=waited)
         before = self.reached
@@ -181,7 +189,7 @@ class Replay:
             return
         else:
             self._refused[id(call)] = call
-        yield Judged(call, projected, verdict, before, waited)
+        yield Judged(call, projected, verdict, before, waited, place=place)
 
     def _go_out(self, call: Recorded, events: tuple[Event, ...]) -> None:
         name = call.name or ""
@@ -211,24 +219,24 @@ class Replay:
                 return
             self._held = waiting[1:]
             if waiting[0].end is not None:
-                yield from self._settle(waiting[0].end, waiting[0].call, late=True)
+                yield from self._settle(waiting[0].end, waiting[0].call, waiting[0].ended, late=True)
 
     # -- ends ----------------------------------------------------------------------------------------------------------
 
     def _end(self, happened: Recorded, call: Happened) -> Iterator[Judged]:
         for place, held in enumerate(self._held):
             if held.call is call:
-                self._held[place] = held._replace(end=happened)
+                self._held[place] = held._replace(end=happened, ended=self._place)
                 return
-        yield from self._settle(happened, call)
+        yield from self._settle(happened, call, self._place)
         if self._held:
             yield from self._judge_held(finally_=False)
 
-    def _settle(self, happened: Recorded, call: Happened, *, late: bool = False) -> Iterator[Judged]:
+    def _settle(self, happened: Recorded, call: Happened, place: int, *, late: bool = False) -> Iterator[Judged]:
         projected = self.projection.event(happened, skim=True)
         if id(call) in self._refused:
             del self._refused[id(call)]
-            yield Judged(happened, projected, follows=True)
+            yield Judged(happened, projected, follows=True, place=place)
             return
         out = self.calls.out(self._tickets.pop(id(call), ""))
         if out is not None and happened.kind == "error" and out.failure != "done":
@@ -236,24 +244,26 @@ class Replay:
                 self.calls = self.calls.replaced(out)
             else:
                 self.calls = self.calls.replaced(out, out._replace(lost="it failed"))
-            yield Judged(happened, projected)
+            yield Judged(happened, projected, place=place)
             return
         if out is not None:
             self.calls = self.calls.counted(out)
         if projected.event is None:
-            yield Judged(happened, projected)
+            yield Judged(happened, projected, place=place)
             return
-        yield self._take(happened, projected, projected.event, late=late)
+        yield self._take(happened, projected, projected.event, place, late=late)
 
     # -- everything else -----------------------------------------------------------------------------------------------
 
-    def _take(self, happened: Recorded, projected: Projected, event: Event, *, late: bool = False) -> Judged:
+    def _take(
+        self, happened: Recorded, projected: Projected, event: Event, place: int, *, late: bool = False
+    ) -> Judged:
         event = self._in_time(happened, event, late=late)
         before = self.reached
         if self._overdue is not None:
-            return Judged(happened, projected, self._overdue, before)
+            return Judged(happened, projected, self._overdue, before, place=place)
         self.calls, verdict = self.calls.happened(event)
-        return Judged(happened, projected, verdict, before)
+        return Judged(happened, projected, verdict, before, place=place)
 
     def _in_time(self, happened: Recorded, event: Event, *, late: bool) -> Event:
         """The event when it happens, after time has passed until then; if it had to wait, that is now."""
