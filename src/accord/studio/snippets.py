@@ -108,8 +108,9 @@ def _events_reported(contract: Contract, protocol: str | None, tools: Collection
         return []  # the contract itself says where its events come from
     symbols = contract.machine(protocol).symbols if contract.machines else ()
     patterns = [pattern for rule in contract.rules.machines for pattern in rule.patterns]
-    gated = {each.label for each in (*symbols, *patterns) if each.gated}
-    received = {each.label for each in (*symbols, *patterns) if each.direction == "?"}
+    gated = {each.label for each in symbols if each.gated} | {each.label for each in patterns if each.gated}
+    received = {each.label for each in symbols if each.direction == "?"}
+    received |= {each.label for each in patterns if each.direction == "?"}
     return sorted(received - gated - {*tools, UNRECOGNIZED})
 
 
