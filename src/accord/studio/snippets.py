@@ -94,8 +94,11 @@ def _tools_called(contract: Contract) -> dict[str, str]:
         if action.direction == "!"
     ]
     sent += [pattern.label for rule in contract.rules.machines for pattern in rule.patterns if pattern.direction != "?" and not pattern.gated]  # fmt: skip # noqa: E501
-    if contract.document.events is not None:  # what the agent does is called by other names there
-        sent = _named(contract, ("call", "result", "error"))
+    events = contract.document.events
+    if events is not None:  # what the agent does is called by other names there
+        own = [label for label in sent if all(line.label != label for line in events.lines)]
+        as_named = any(line.as_named for line in events.lines)
+        sent = _named(contract, ("call", "result", "error")) + (own if as_named else [])
     names: dict[str, str] = {}
     for label in dict.fromkeys(sent):
         plain = "".join(c if c.isascii() and c.isalnum() else "_" for c in label).strip("_").lower()

@@ -127,11 +127,13 @@ class Survey:
         by_default = {policy.label(name) for name in tools} | self._events
         pool = sorted({*tools, *by_default})
         used, gated = _labels(policy)
-        given = by_default if lines is None else _given(lines, set(tools), self._events)
+        given = by_default if lines is None or _keeps_names(lines) else set()
+        if lines is not None:
+            given = given | _given(lines, set(tools), self._events)
         missing = used - given - gated - {UNRECOGNIZED}
         if lines is not None:
             missing |= _named(lines, gated) - {*map(normalise, tools), *self._events}
-        looked_at = used if lines is None else None
+        looked_at = used if lines is None else used | _named(lines, set()) if _keeps_names(lines) else None
         unseen = [name for name in tools if not _is_seen(policy, name, looked_at)]
         passing = [name for name in unseen if _passes(policy, name)]
         return Coverage(
@@ -184,6 +186,11 @@ def _given(lines: Sequence[EventLine], tools: set[str], events: frozenset[str]) 
         for line in lines
         if line.label is not None and (not _is_ours(line) or not there.isdisjoint(map(normalise, line.origin.names)))  # type: ignore[union-attr] # it is named
     }
+
+
+def _keeps_names(lines: Sequence[EventLine]) -> bool:
+    """Whether what no line takes keeps its own name: `as named otherwise`."""
+    return any(line.as_named for line in lines)
 
 
 def _named(lines: Sequence[EventLine], gated: set[str]) -> set[str]:
