@@ -89,3 +89,10 @@ def test_tools_that_are_given(recorder):
     assert middleware.coverage().tools == ()
     assert middleware.coverage(recorder.tools).passing == middleware.coverage(["search", "fail"]).passing
     assert middleware.coverage(recorder.tools).passing == ("fail", "search")
+
+
+def test_what_keeps_its_name_is_given_by_its_tool():
+    contract = "protocol P = !Look.?search.!book.end events { Look when call search as named otherwise }"
+    coverage = AccordMiddleware(contract).coverage(["search", "book", "other"])
+    assert (coverage.labels, coverage.refused, coverage.passing) == ((), ("other",), ())
+    assert [each.label for each in AccordMiddleware(contract).coverage(["search"]).labels] == ["book"]

@@ -108,6 +108,28 @@ def test_a_tool_that_says_it_has_done_nothing_is_taken_back(kept, turn, meaning,
     assert (result["accord"]["out"], result["accord"]["status"]) == ([], "complete")
 
 
+PASSING = {
+    "an open protocol": "protocol P open = !search.?search.end",
+    "rules alone": 'rule "once" { at most 1 search }',
+    "an events block": "protocol P open = !Look.end events { Look when call search }",
+}
+
+
+@pytest.mark.parametrize("labels", [{}, {"pay": "charge.card"}])
+@pytest.mark.parametrize("contract", PASSING)
+def test_a_call_that_no_clause_looks_at_runs_once_and_fails_like_any_other(kept, turn, contract, labels):
+    recorder = Payments(RuntimeError("no answer"))
+    script = [say(call("pay", "a")), say(call("pay", "b", amount=3)), say(call("pay", "b", amount=3)), "done"]
+    agent, _ = agent_of(script, AccordMiddleware(PASSING[contract], labels=labels, **kept), recorder)
+    result = turn(agent, asked(), config())
+    failed, paid, twice = told(result)
+    assert "no answer" in failed
+    assert paid == "paid"
+    assert "has run already" in twice
+    assert recorder.ran == [("pay", 10), ("pay", 3)]
+    assert result["accord"]["out"] == []
+
+
 class Again(AgentMiddleware):
     """Around ours: tries a tool again that raises, and answers in its place in the end."""
 

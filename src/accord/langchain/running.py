@@ -25,7 +25,6 @@ from accord.integrations.guard.reviewing import digest_of
 from accord.integrations.guard.running import INTERRUPTED
 from accord.langchain.arguments import complete, differs
 from accord.langchain.messages import add_update, outcome_of, refusal, replaced, strip, tell_changed
-from accord.language.labels import normalise
 from accord.ledger.attempts import why
 from accord.monitor.verdicts import Ok
 from accord.monitor.wording import quote_text
@@ -130,7 +129,7 @@ class Runner:
             if self._law.policy.observes:
                 return Run(request, sitting, where, Decision(asked, "admitted"), None)
             return _no(asked, f"{quote_text(asked.name)} was not admitted under this id, so it does not run")
-        if out.name != asked.name or not _same(out, asked.arguments):
+        if out.name != asked.name or not self._same(out, asked.arguments):
             return _no(asked, words.other_call(asked.id))
         if out.started:
             return _no(asked, words.already_out(asked.id) if out.lost is None else _lost(out))
@@ -167,7 +166,7 @@ class Runner:
             return result
         outcome = outcome_of(result, run.out.ticket)
         if outcome.error is None:
-            if run.out.reviews and not _same(run.out, run.out.arguments):
+            if run.out.reviews and not self._same(run.out, run.out.arguments):
                 by = next((event.by for event in run.out.events if event.by), None) or "a person"
                 result = tell_changed(result, run.out.arguments, by)
             later = self._keeping.later
@@ -229,6 +228,14 @@ class Runner:
         run.sitting.session.fail(run.decision.call.id, error)
         return {}
 
+    def _same(self, out: Out, arguments: Mapping[str, Any]) -> bool:
+        """Whether a call was asked for with these arguments, by the label of its tool or of its own transition."""
+        labels = {self._law.policy.label(out.name), *(event.label for event in out.events[-1:])}
+        try:
+            return any(out.digest == digest_of(label, arguments) for label in labels)
+        except (TypeError, ValueError, AttributeError, RecursionError):
+            return False
+
     def doubt(self, sitting: Sitting) -> None:
         """A turn begins while calls are out: the last one broke off, and nobody knows whether they have happened.
 
@@ -283,14 +290,6 @@ class Runner:
     def _worth_keeping(self, result: dict[str, Any]) -> dict[str, Any]:
         """A result is kept until it is folded if the contract or the ledger looks at it."""
         return result if self._law.looks_at_results or self._settings.ledger is not None else of_result({}, None, None)
-
-
-def _same(out: Out, arguments: Mapping[str, Any]) -> bool:
-    label = out.events[-1].label if out.events else out.name
-    try:
-        return out.digest in {digest_of(label, arguments), digest_of(normalise(out.name), arguments)}
-    except (TypeError, ValueError, AttributeError, RecursionError):
-        return False
 
 
 def _lost(out: Out) -> str:

@@ -9,8 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accord.errors import UsageError
+from accord.language.events import Named
 from accord.language.labels import is_name
 from accord.monitor.verdicts import UNRECOGNIZED
+from accord.projection.labels import labeller_of
 from accord.studio.code_texts import contract_literal, module
 from accord.studio.contracts import actions_in
 from accord.studio.role_snippets import ROLE_KINDS, role_snippet
@@ -92,6 +94,11 @@ def _tools_called(contract: Contract) -> dict[str, str]:
         if action.direction == "!"
     ]
     sent += [pattern.label for rule in contract.rules.machines for pattern in rule.patterns if pattern.direction != "?" and not pattern.gated]  # fmt: skip # noqa: E501
+    events = contract.document.events
+    if events is not None:  # what the agent does is called by other names there
+        own = [label for label in sent if all(line.label != label for line in events.lines)]
+        as_named = any(line.as_named for line in events.lines)
+        sent = _named(contract, ("call", "result", "error")) + (own if as_named else [])
     names: dict[str, str] = {}
     for label in dict.fromkeys(sent):
         plain = "".join(c if c.isascii() and c.isalnum() else "_" for c in label).strip("_").lower()
@@ -102,10 +109,17 @@ def _tools_called(contract: Contract) -> dict[str, str]:
     return names or {"tool": "any_tool"}
 
 
+def _named(contract: Contract, kinds: Collection[str]) -> list[str]:
+    """The tools or events that the lines of an events block speak of."""
+    lines = labeller_of(contract).lines or ()
+    named = [line.origin for line in lines if isinstance(line.origin, Named) and line.origin.kind in kinds]
+    return list(dict.fromkeys(name for origin in named for name in origin.names))
+
+
 def _events_reported(contract: Contract, protocol: str | None, tools: Collection[str]) -> list[str]:
     """What reaches the agent and comes neither from a tool nor from a person, so that the program has to report it."""
     if contract.document.events is not None:
-        return []  # the contract itself says where its events come from
+        return _named(contract, ("event",))
     symbols = contract.machine(protocol).symbols if contract.machines else ()
     patterns = [pattern for rule in contract.rules.machines for pattern in rule.patterns]
     gated = {each.label for each in symbols if each.gated} | {each.label for each in patterns if each.gated}

@@ -229,7 +229,7 @@ class _Deciding:
             steps = [Event("?", r.gate or "", None, way.payload, r.by, self.at) for r in granted]
             call = event._replace(payload=way.payload)
             return self._admit(claim, action, (*steps, call), tuple(review.number for review in granted))
-        lapsed = find_lapsed(self.state.desk, way, event.label, self.at)
+        lapsed = find_lapsed(self.state.desk, way, self.policy.label(claim.call.name), self.at)
         opened = open_reviews(self.policy, self.state, way, claim.call.name, self.at)
         self.state = opened.state
         self.notes += opened.notes
