@@ -113,6 +113,9 @@ class Session:
             self.most("calls out at once", len(self.reference.out))
             self.most("open at once", len(self.reference.open_ones(self.time)))
             self.seen["steps"] += 1
+            asked = [review.number for review in self.alone.reviews()]
+            if asked != self.reference.open_ones(self.time):
+                raise DifferenceError(f"asked is {asked}, expected {self.reference.open_ones(self.time)}")
         self.check_ledger()
         self.close()
         self.health.lives.add((what, size(self.seen[what])) for what in LIVES)
@@ -374,12 +377,14 @@ class Session:
             if verdict != Ok():
                 raise DifferenceError(f"{item} could not fail")
             self.note(call.label, "lost")
-            return self.lost(item)
+            self.lost(item)
+            return
         if how == "failed" and meaning != "done":
             if verdict != Ok():
                 raise DifferenceError(f"{item} could not fail")
             self.note(call.label, "not found" if item.lost else "undone")
-            return self.taken_back(item)
+            self.taken_back(item)
+            return
         self.note(call.label, "found" if item.lost and meaning == "unknown" else "done" if how == "failed" else how)
         legal = self.has_run(item, result)
         if isinstance(verdict, Ok) != legal:
