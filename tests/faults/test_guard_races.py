@@ -128,12 +128,13 @@ class Round:
         self.dice = Random(f"cancel {number}")
         self.begun, self.failed, self.returned = set(), set(), set()
         self.cancelled = False
+        self.pause = 0.0
 
     def tool(self, name):
         async def work():
             self.begun.add(name)
             for _ in range(self.dice.randint(0, 4)):
-                await asyncio.sleep(0)
+                await asyncio.sleep(self.pause)
             if self.dice.random() < 0.2:
                 self.failed.add(name)
                 raise ValueError("busy")
@@ -143,11 +144,12 @@ class Round:
 
     async def run(self, guard):
         """The names of what was asked for."""
+        self.pause = 0 if guard.key is None else 0.0003  # what is kept takes a while
         names = self.dice.sample("abcd", self.dice.randint(1, 4))
         task = asyncio.create_task(guard.arun([ToolCall(name, {}, name) for name in names]))
         for _ in range(self.dice.choice((1, 1, 1, 2))):  # now and then twice
             for _ in range(self.dice.randint(0, 12)):
-                await asyncio.sleep(0 if guard.key is None else 0.0003)
+                await asyncio.sleep(self.pause)
             task.cancel()
         try:
             await task

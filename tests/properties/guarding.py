@@ -385,7 +385,7 @@ class Session:
             self.note(call.label, "not found" if item.lost else "undone")
             self.taken_back(item)
             return
-        self.note(call.label, "found" if item.lost and meaning == "unknown" else "done" if how == "failed" else how)
+        self.note(call.label, "found" if item.lost else "done" if how == "failed" else how)
         legal = self.has_run(item, result)
         if isinstance(verdict, Ok) != legal:
             raise DifferenceError(f"the result of {item} was {verdict} after {self.reference.history}")

@@ -50,7 +50,7 @@ def test_what_only_goes_to_the_rules_leaves_the_protocol_alone():
 
 
 def test_a_rule_about_what_follows_at_once_is_touched_by_everything():
-    text = 'rule "one" { forbid a then immediately b }'
+    text = 'rule "one" { forbid a then b }'
     assert touched(text, Event("!", "c")) == {("rule", 0)}
 
 
