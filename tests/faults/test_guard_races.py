@@ -115,9 +115,10 @@ def test_functions_that_fail_in_the_lane_leave_nothing_behind(outcome):
 
 
 FATES = (
-    "all had begun", "some had begun", "none had begun", "one fails", "counts if it fails", "is taken back",
-    "was cancelled", "was over before",
+    "all had begun", "some had begun", "none had begun", "one fails", "one is interrupted", "counts if it fails",
+    "is taken back", "is lost", "was cancelled", "was over before",
 )  # fmt: skip
+MEANINGS = {"undone": "is taken back", "done": "counts if it fails", "unknown": "is lost"}
 
 
 class Round:
@@ -125,27 +126,30 @@ class Round:
 
     def __init__(self, number):
         self.dice = Random(f"cancel {number}")
-        self.begun, self.failed = set(), set()
+        self.begun, self.failed, self.returned = set(), set(), set()
         self.cancelled = False
+        self.pause = 0.0
 
     def tool(self, name):
         async def work():
             self.begun.add(name)
             for _ in range(self.dice.randint(0, 4)):
-                await asyncio.sleep(0)
+                await asyncio.sleep(self.pause)
             if self.dice.random() < 0.2:
                 self.failed.add(name)
                 raise ValueError("busy")
+            self.returned.add(name)
 
         return work
 
     async def run(self, guard):
         """The names of what was asked for."""
+        self.pause = 0 if guard.key is None else 0.0003  # what is kept takes a while
         names = self.dice.sample("abcd", self.dice.randint(1, 4))
         task = asyncio.create_task(guard.arun([ToolCall(name, {}, name) for name in names]))
         for _ in range(self.dice.choice((1, 1, 1, 2))):  # now and then twice
             for _ in range(self.dice.randint(0, 12)):
-                await asyncio.sleep(0 if guard.key is None else 0.0003)
+                await asyncio.sleep(self.pause)
             task.cancel()
         try:
             await task
@@ -154,28 +158,34 @@ class Round:
         return names
 
 
-def test_cancelled_at_random_points_what_had_begun_counts_and_the_rest_does_not(kept, soak, health):
+def test_cancelled_at_random_points_what_has_returned_counts_and_the_rest_has_failed_or_not_begun(kept, soak, health):
     rounds = 2_000 if soak else 60
     never = {("1 call", "some had begun"): "one call has begun or has not"}
     seen = Census("batch that is cancelled", ("1 call", "2 calls", "3 calls", "4 calls"), FATES, never)
-    contract = compile("rec L.(!a.end | !b.!c.end | !d.end).!again.L")
+    body = "rec L.(!a.end | !b.!c.end | !d.end).!again.L"
+    contracts = {means: compile(f"protocol P = {body} tools {{ otherwise fails {means} }}") for means in MEANINGS}
     number = 0
     # Where a batch is when it is cancelled depends on the machine: it goes on until there was enough of everything.
     while number < rounds or (seen.lacking(1) and number < 50 * rounds):
         number += 1
         this = Round(number)
-        keeps = this.dice.random() < 0.5
+        means = this.dice.choice([*MEANINGS])
         tools = {name: this.tool(name) for name in "abcd"}
-        failed = "keep" if keeps else "release"
-        guard = Guard(contract, tools=tools, patience=999, failed=failed, events=["again"], **kept())
+        guard = Guard(contracts[means], tools=tools, patience=999, events=["again"], **kept())
         names = asyncio.run(this.run(guard))
-        assert guard.out() == [], "nothing stays reserved"
+        interrupted = this.begun - this.returned - this.failed
+        failed = this.failed | interrupted
+        lost = {out.ticket for out in guard.out()}
+        assert all(out.lost is not None for out in guard.out()), "nothing stays reserved"
+        assert lost == (failed if means == "unknown" else set()), (vars(this), lost)
         for name in names:
             (again,) = guard.reserve([ToolCall(name, {}, name)])
             counts = "has run already" in again.message
-            assert counts == (name in this.begun and (keeps or name not in this.failed)), (name, vars(this), again)
+            has_run = name in this.returned or (name in failed and means == "done")
+            assert counts == has_run, (name, vars(this), again)
         begun = [len(this.begun) == len(names), bool(this.begun), not this.begun]
-        fates = [FATES[begun.index(True)], "counts if it fails" if keeps else "is taken back"]
+        fates = [FATES[begun.index(True)], MEANINGS[means]]
+        fates += ["one is interrupted"] if interrupted else []
         fates += ["one fails"] if this.failed else []
         fates += ["was cancelled" if this.cancelled else "was over before"]
         size = f"{len(names)} call" + "s" * (len(names) > 1)

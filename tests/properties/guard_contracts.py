@@ -115,10 +115,15 @@ def contract_of_a_life(rng: Random) -> Contract:
     while True:
         branches = [_branch(rng, label) for label in rng.sample(LABELS, rng.randint(2, 3))]
         each = "each k: " if rng.random() < 0.35 else ""
+        is_open = rng.random() < 0.3
+        branches += [f"?{STRANGER}.L"] if is_open else []  # a call that passes, with an end that does not
         rules = [rule for rule, often in LASTING_RULES.items() if rng.random() < often]
         with suppress(ContractError):
             rules.append(said_of_tools(rng))
-            return compile(f"protocol P = {each}rec L.{{{', '.join(branches)}}}\n" + "\n".join(rules), limits=LIMITS)
+            return compile(
+                "\n".join([f"protocol P{' open' * is_open} = {each}rec L.{{{', '.join(branches)}}}", *rules]),
+                limits=LIMITS,
+            )
 
 
 LASTING_RULES = {

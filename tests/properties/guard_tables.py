@@ -26,10 +26,6 @@ OTHERS = (
 UNGATED = ("plain call", "unknown")
 NEVER = {
     **{(construct, end): "a call that nobody gates is not asked about" for construct in UNGATED for end in ASKED},
-    **{
-        ("unknown", end): "only rules alone admit it, and they say nothing of its result"
-        for end in ("result ok", "result bad")
-    },
     ("unknown", "rests on"): "no rule looks at it, so nothing about it rests on others",
     **{("fails undone", end): "it is taken back" for end in ("done", "lost", "found", "not found")},
     **{("fails done", end): "it has happened" for end in ("undone", "lost", "found", "not found")},

@@ -113,6 +113,9 @@ class Session:
             self.most("calls out at once", len(self.reference.out))
             self.most("open at once", len(self.reference.open_ones(self.time)))
             self.seen["steps"] += 1
+            asked = [review.number for review in self.alone.reviews()]
+            if asked != self.reference.open_ones(self.time):
+                raise DifferenceError(f"asked is {asked}, expected {self.reference.open_ones(self.time)}")
         self.check_ledger()
         self.close()
         self.health.lives.add((what, size(self.seen[what])) for what in LIVES)
@@ -382,7 +385,7 @@ class Session:
             self.note(call.label, "not found" if item.lost else "undone")
             self.taken_back(item)
             return
-        self.note(call.label, "found" if item.lost and meaning == "unknown" else "done" if how == "failed" else how)
+        self.note(call.label, "found" if item.lost else "done" if how == "failed" else how)
         legal = self.has_run(item, result)
         if isinstance(verdict, Ok) != legal:
             raise DifferenceError(f"the result of {item} was {verdict} after {self.reference.history}")

@@ -188,7 +188,6 @@ def _given(lines: Sequence[EventLine], tools: set[str], events: frozenset[str]) 
     }
 
 
-
 def _named(lines: Sequence[EventLine], gated: set[str]) -> set[str]:
     """The names of tools and events that the lines of an events block speak of; steps of people come from people."""
     ours = [line for line in lines if _is_ours(line) and line.label not in gated]
