@@ -9,7 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accord.errors import UsageError
+from accord.language.events import Named
 from accord.language.labels import is_name
+from accord.monitor.verdicts import UNRECOGNIZED
+from accord.projection.labels import labeller_of
+from accord.projection.projection import projection_of
 from accord.studio.code_texts import contract_literal, module
 from accord.studio.contracts import actions_in
 from accord.studio.role_snippets import ROLE_KINDS, role_snippet
@@ -59,6 +63,8 @@ class _Parts:
         self.at = ", at=time.monotonic()" if self.timed else ""
         self.clock = "import time\n\n" if self.timed else ""
         self.tools = _tools_called(contract)
+        reported = _reported(contract, names[0] if len(contract.machines) > 1 else None, set(self.tools))
+        self.events = f", events={reported!r}" if reported else ""
 
     def functions(self) -> str:
         """A function for each tool, to be filled in."""
@@ -89,6 +95,12 @@ def _tools_called(contract: Contract) -> dict[str, str]:
         if action.direction == "!"
     ]
     sent += [pattern.label for rule in contract.rules.machines for pattern in rule.patterns if pattern.direction != "?" and not pattern.gated]  # fmt: skip # noqa: E501
+    lines = labeller_of(contract).lines
+    if lines is not None:  # models call tools, and the events say which label that is
+        origins = [line.origin for line in lines]
+        sent = [
+            name for origin in origins if isinstance(origin, Named) and origin.kind == "call" for name in origin.names
+        ]
     names: dict[str, str] = {}
     for label in dict.fromkeys(sent):
         plain = "".join(c if c.isascii() and c.isalnum() else "_" for c in label).strip("_").lower()
@@ -97,6 +109,16 @@ def _tools_called(contract: Contract) -> dict[str, str]:
             name += "_"
         names[label] = name
     return names or {"tool": "any_tool"}
+
+
+def _reported(contract: Contract, protocol: str | None, tools: set[str]) -> list[str]:
+    """The events that the program has to report: what is no tool's, and what nobody is asked for."""
+    projection = projection_of(contract, protocol)
+    if projection.labeller.lines is not None:
+        return sorted(projection.reported)
+    gated = {symbol.label for machine in contract.machines.values() for symbol in machine.symbols if symbol.gated}
+    gated |= {pattern.label for rule in contract.rules.machines for pattern in rule.patterns if pattern.gated}
+    return sorted({label for _, label in projection.spoken} - tools - gated - {UNRECOGNIZED})
 
 
 def _monitor(parts: _Parts) -> str:
@@ -124,7 +146,7 @@ def _guard(parts: _Parts) -> str:
         "from accord import Guard, ToolCall, ToolResult",
         parts.contract,
         parts.functions(),
-        f"guard = Guard(CONTRACT, tools={parts.table()}{parts.protocol})",
+        f"guard = Guard(CONTRACT, tools={parts.table()}{parts.protocol}{parts.events})",
         '''
 def run(calls: list[ToolCall]) -> list[ToolResult]:
     """Run what the contract allows; `content` of each result is what to tell the model."""
@@ -172,7 +194,7 @@ def _openai(parts: _Parts) -> str:
         f"{_LOOP_IMPORTS}from accord.integrations import adapt_chat_completion",
         parts.contract,
         parts.functions(),
-        f"guard = Guard(CONTRACT, tools={parts.table()}{parts.protocol})",
+        f"guard = Guard(CONTRACT, tools={parts.table()}{parts.protocol}{parts.events})",
         '''
 def converse(create: Callable[..., object], messages: list[dict[str, object]], turns: int = 20) -> str:
     """The loop of an agent; `create` is `openai.OpenAI().chat.completions.create` with model and tools bound to it."""
@@ -193,7 +215,7 @@ def _anthropic(parts: _Parts) -> str:
         f"{_LOOP_IMPORTS}from accord.integrations import adapt_message",
         parts.contract,
         parts.functions(),
-        f"guard = Guard(CONTRACT, tools={parts.table()}{parts.protocol})",
+        f"guard = Guard(CONTRACT, tools={parts.table()}{parts.protocol}{parts.events})",
         '''
 def converse(create: Callable[..., object], messages: list[dict[str, object]], turns: int = 20) -> str:
     """The loop of an agent; `create` is `anthropic.Anthropic().messages.create` with model and tools bound to it."""
@@ -231,7 +253,7 @@ TOOLS = [
         f'''
 def make_agent(model: object) -> object:
     """An agent of LangChain under contract; each thread is a session."""
-    middleware = AccordMiddleware(CONTRACT{parts.protocol})
+    middleware = AccordMiddleware(CONTRACT{parts.protocol}{parts.events})
     return create_agent(model, TOOLS, middleware=[middleware], checkpointer=InMemorySaver())
 ''',
     )
@@ -258,7 +280,7 @@ def _opentelemetry(parts: _Parts) -> str:
         f'''
 def watched() -> Guard:
     """A guard whose decisions are spans and metrics, of whatever provider the program has set up."""
-    return Guard(CONTRACT, tools={parts.table()}{parts.protocol}, observers=[OpenTelemetryObserver()])
+    return Guard(CONTRACT, tools={parts.table()}{parts.protocol}{parts.events}, observers=[OpenTelemetryObserver()])
 ''',
     )
 
