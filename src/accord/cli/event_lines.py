@@ -36,7 +36,7 @@ class Seen:
     """Whether a guard would have held the call until an earlier call of its message had ended."""
     follows: bool = False
     """Whether it ends a call that a guard would have refused."""
-    refused: bool = False
+    violates: bool = False
     """Whether the contract refuses it where the run stands."""
 
     @property
@@ -74,7 +74,7 @@ def message_line(screen: Screen, contract: Contract, seen: Seen) -> str:
     what = message.kind if message.name is None else f"{message.kind} {message.name}"
     said = clip(" ".join(message.text.split()), _SAID)
     columns = f"{message.index:>4}  {clip(what, _WHAT):<{_WHAT}}  {said:<{_SAID}}  "
-    notes = {"would have waited": seen.waited, "follows a refusal": seen.follows, "refused": seen.refused}
+    notes = {"would have waited": seen.waited, "follows a refusal": seen.follows, "refused": seen.violates}
     behind = "".join(f", {note}" for note, holds in notes.items() if holds)
     if seen.outcome == "refused":
         return columns + screen.paint("error", "refused: no line of the events takes it")
@@ -117,7 +117,7 @@ def seen_objects(run: Run, seen: list[Seen], counts: Counter[str]) -> Iterator[s
                 "line": one.line,
                 "waited": one.waited,
                 "follows": one.follows,
-                "refused": one.refused,
+                "violates": one.violates,
             }
         )
     outcomes = {name: counts[name] for name in ("labelled", "ignored", "unmatched", "refused")}
