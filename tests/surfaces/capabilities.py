@@ -101,6 +101,7 @@ BY_NATURE: dict[str, dict[str, str]] = {
     | dict.fromkeys(("program events", "approvals"), _NO_EVENTS)
     | {"time": _NO_TIME},
     "audit openai-responses": dict.fromkeys(_FAILURES, _NO_ERRORS)
+    | dict.fromkeys(_SEVERAL, "a response is a list of items, and none says which of them the model gave together")
     | dict.fromkeys(("program events", "approvals"), _NO_EVENTS)
     | {"time": _NO_TIME},
     "audit anthropic": dict.fromkeys(("program events", "approvals"), _NO_EVENTS) | {"time": _NO_TIME},

@@ -5,17 +5,20 @@ from __future__ import annotations
 import pytest
 
 from accord.audit import judging, worker
+from accord.calls.replay import Replay
 from accord.integrations import middleware
 from accord.integrations.guard import codec
 from accord.integrations.guard.session import LiveSession
 from accord.langchain import law
 from accord.monitor import monitor as monitors
 from accord.studio import runs as studio
-from accord.trace import protocol as traces
+from accord.trace import following as traces
 from tests.surfaces.campaign import campaign, first_difference
 from tests.surfaces.capabilities import can
 from tests.surfaces.census import Seen
 from tests.surfaces.surfaces import SURFACES
+
+pytestmark = pytest.mark.filterwarnings("ignore::accord.errors.LabelWarning")
 
 PARTS = 4
 QUICK, SLOW = 3_000, 200
@@ -67,28 +70,46 @@ def stores_forget_arguments(monkeypatch):
 def agents_hear_nothing(monkeypatch):
     original = law.ending.settle
 
-    def settle(policy, state, ticket, _, at):
-        return original(policy, state, ticket, {}, at)
+    def settle(policy, state, ticket, _, at, **more):
+        return original(policy, state, ticket, {}, at, **more)
 
-    monkeypatch.setattr(law.reserving, "settle", settle)
+    monkeypatch.setattr(law.ending, "settle", settle)
 
 
 def tools_return_nothing(monkeypatch):
     monkeypatch.setattr(middleware.batch, "finished", lambda claim, _: claim.result({}))
 
 
-def traces_forget_results(monkeypatch):
-    monkeypatch.setattr(traces, "_answer", lambda _: {"error": None})
+class _Blind:
+    """A projection that loses what events carry."""
+
+    def __init__(self, projection) -> None:
+        self._projection = projection
+
+    def __getattr__(self, name):
+        return getattr(self._projection, name)
+
+    def event(self, happened, *, skim=False):
+        found = self._projection.event(happened, skim=skim)
+        return found if found.event is None else found._replace(event=found.event._replace(payload={}))
+
+
+class _BlindReplay(Replay):
+    def __init__(self, *arguments, **more) -> None:
+        super().__init__(*arguments, **more)
+        self.projection = _Blind(self.projection)
+
+
+def traces_forget_data(monkeypatch):
+    monkeypatch.setattr(traces, "Replay", _BlindReplay)
 
 
 def the_studio_forgets_data(monkeypatch):
-    original = studio.step
-    monkeypatch.setattr(studio, "step", lambda here, event, mode: original(here, event._replace(payload={}), mode))
+    monkeypatch.setattr(studio, "Replay", _BlindReplay)
 
 
 def audits_forget_data(monkeypatch):
-    original = judging.step
-    monkeypatch.setattr(judging, "step", lambda here, event, mode: original(here, event._replace(payload={}), mode))
+    monkeypatch.setattr(judging, "Replay", _BlindReplay)
 
 
 def readers_lose_the_end(monkeypatch):
@@ -111,7 +132,7 @@ PLANTED = {
     "guard in sqlite": stores_forget_arguments,
     "langchain": agents_hear_nothing,
     "tool middleware": tools_return_nothing,
-    "trace": traces_forget_results,
+    "trace": traces_forget_data,
     "studio": the_studio_forgets_data,
     "audit openai-chat": readers_lose_the_end,
     "audit openai-responses": readers_lose_the_end,

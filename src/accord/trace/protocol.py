@@ -97,14 +97,23 @@ class ProtocolValidator:
         start, result = self._calls.call_start_kind, self._calls.call_result_kind
         found: dict[str, list[Handler]] = {start: [self.call], result: [self.result]}
         projection = self.plan.projection
-        others: set[tuple[Direction, str]] = {*projection.spoken, *(("?", kind) for kind in projection.reported)}
-        for direction, kind in others:
+        for kind in {label for _, label in projection.spoken} | projection.reported:
             if kind not in {start, result}:
-                found.setdefault(kind, []).append(self._other(direction, kind))
+                found.setdefault(kind, []).append(self._other(self._direction(kind), kind))
         for kind, said in _SAID.items() if projection.hears_text else ():
             if kind not in {start, result}:
                 found.setdefault(kind, []).append(self._text(kind, said))
         return found
+
+    def _direction(self, kind: str) -> Direction:
+        """Which way an event of a kind goes: as the protocol has it; else it reaches the agent.
+
+        One that is recorded once happens once, although a rule may name it without a direction.
+        """
+        names, watches = self.plan.projection.names, self.plan.projection.watches
+        if names("!", kind) != names("?", kind):
+            return "!" if names("!", kind) else "?"
+        return "!" if watches("!", kind) and not watches("?", kind) else "?"
 
     def call(self, run: Run, position: int, seq: int, payload: Payload) -> None:
         """A tool is called."""

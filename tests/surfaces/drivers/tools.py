@@ -19,15 +19,20 @@ HAS_VIEWS = "view" in inspect.signature(ToolMiddleware).parameters
 def by_tools(contract: Contract, run: Run) -> Outcome:
     """Calls are received in order, tools run in order, results are sent in order."""
     monitor = Monitor(contract, mode="refuse")
-    findings, queue, at = [], [], 0
+    findings, at = [], 0
+    queues: dict[str, list[int]] = {}
 
-    def tool(**_):
-        one = run[queue.pop(0)]
-        if one.kind == "error":
-            raise error_of(one.body)
-        return one.body
+    def tool_named(name):
+        def tool(**_):
+            one = run[queues[name].pop(0)]
+            if one.kind == "error":
+                raise error_of(one.body)
+            return one.body
 
-    tools = dict.fromkeys({*TOOLS, STRANGER, *(one.name for one in run if one.kind == "call")}, tool)
+        return tool
+
+    names = {*TOOLS, STRANGER, *(one.name for one in run if one.kind == "call")}
+    tools = {name: tool_named(name) for name in names}
     middleware = ToolMiddleware(monitor, tools, view="agent")
     while at < len(run):
         one = run[at]
@@ -36,13 +41,15 @@ def by_tools(contract: Contract, run: Run) -> Outcome:
             ends = [
                 next(e for e in range(p, len(run)) if run[e].kind in ENDS and run[e].id == run[p].id) for p in places
             ]
-            queue = list(ends)
+            queues = {}
+            for place, end in zip(places, ends, strict=True):
+                queues.setdefault(run[place].name, []).append(end)
             response = LLMResponse(tool_calls=[as_call(run[place]) for place in places])
             results = middleware.process(response)
             for place, end, result in zip(places, ends, results, strict=True):
                 if not is_ok(result.verdict):
-                    ran = result.withheld is not None
-                    findings.append(finding_of(end if ran else place, result.verdict))
+                    ended = str(getattr(result.verdict, "got", "")).startswith("?")
+                    findings.append(finding_of(end if ended else place, result.verdict))
             at = places[-1]
         at += 1
     return Outcome(in_order(findings), is_ok(monitor.close()))
