@@ -349,7 +349,7 @@ def _of_end(here: Judge, one: Happening, out: list) -> set[str]:
     call = here.run[place]
     payload = end_of(one, call)
     if place in here.refused:
-        return {"refused and ended"}
+        return {"refused and ended"} | ({"fails undone"} if one.kind == "error" else set())
     if any(other.place < place for other in out) or any(held < place for held in here.held):
         found.add("late")
     if one.kind == "error" and place in here.calls:
