@@ -103,7 +103,8 @@ class Replay:
         self._message = -1
         self._made = 0
         self._place = place - 1
-        self._now: Time | None = None
+        self.now: Time | None = None
+        """The latest time that was told."""
         self._overdue: Verdict | None = None
 
     @property
@@ -273,9 +274,9 @@ class Replay:
         at = event.at
         if at is None:
             raise UsageError(f"the contract uses time, and message {happened.index} was recorded without one")
-        if late and self._now is not None and at < self._now:
-            at = self._now
-        self._now = at
+        if late and self.now is not None and at < self.now:
+            at = self.now
+        self.now = at
         self.calls, verdict = self.calls.later(at)
         self._overdue = None if type(verdict) is Ok else verdict
         return event._replace(at=at)

@@ -124,7 +124,7 @@ class Projection:
         for rule in rules:
             guarded = {pattern.label for pattern in rule.patterns if pattern.guards or rule.each is not None}
             looked_at |= {pair for pair in rule.watched if pair[1] in guarded}
-        if stages.sliced is not None or stages.sliced_rules:  # what is told of a refusal says which instance it is about
+        if stages.sliced is not None or stages.sliced_rules:  # refusals tell which instance they are about
             looked_at |= self._named | self._watched
         self._looked_at = frozenset(looked_at)
         self._known: dict[tuple[Kind, str | None], Possible] = {}

@@ -224,10 +224,18 @@ def _messages(contract: Contract, protocol: str | None, run: Run) -> dict[str, o
         "messages": shown,
         "left_out": max(len(run.messages) - len(shown), 0),
         "metadata": run.metadata,
-        "status": status(replay.reached),
+        "status": _status(replay),
         "path": sorted(path),
         "traffic": [] if machine is None else list(_traffic(machine, dict(heat))),
     }
+
+
+def _status(replay: Replay) -> str:
+    """How the run stands; it is not complete while something may be owed by what became of a call."""
+    found = status(replay.reached)
+    if found not in {"running", "complete"}:
+        return found
+    return "complete" if type(replay.close(replay.now)[1]) is Ok else "running"
 
 
 def _note(judged: Judged) -> str:
