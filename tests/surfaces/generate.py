@@ -321,7 +321,7 @@ def _of_happening(here: Judge, one: Happening, out: list) -> set[str]:
         if projection.has_protocol and projection.declaration.each and ("!", label.name) not in projection.named:
             found.add("strangers in slices")
         ended = {end.id for end in here.run if end.kind in ENDS}
-        if any(each.kind == "call" and each.message == one.message and each.id not in ended for each in here.run):
+        if any(each.kind == "call" and each.id not in ended for each in here.run):
             found.add("several out")
         if any(call.one.message != one.message for call in out) or any(
             here.run[held].message != one.message for held in here.held

@@ -87,6 +87,7 @@ class Projection:
 
     __slots__ = (
         "_ends",
+        "_is_sliced",
         "_known",
         "_looked_at",
         "_named",
@@ -124,8 +125,8 @@ class Projection:
         for rule in rules:
             guarded = {pattern.label for pattern in rule.patterns if pattern.guards or rule.each is not None}
             looked_at |= {pair for pair in rule.watched if pair[1] in guarded}
-        if stages.sliced is not None or stages.sliced_rules:  # refusals tell which instance they are about
-            looked_at |= self._named | self._watched
+        self._is_sliced = stages.sliced is not None or bool(stages.sliced_rules)
+        """Whether refusals tell which instance they are about, whatever it is that is refused."""
         self._looked_at = frozenset(looked_at)
         self._known: dict[tuple[Kind, str | None], Possible] = {}
 
@@ -269,7 +270,8 @@ class Projection:
     def _strict(self, label: Label, *, to_rules: bool = False) -> Projected:
         assert label.label is not None  # noqa: S101 - what is ignored comes to nobody
         event = Event(label.direction, label.label, by=label.by, to_rules=to_rules)
-        return Projected("event", event, label, (label.direction, label.label) in self._looked_at)
+        looks = self._is_sliced or (label.direction, label.label) in self._looked_at
+        return Projected("event", event, label, looks)
 
     def _unlabelled(self, kind: Kind, name: str | None) -> Projected:
         """What no line takes."""
