@@ -6,6 +6,7 @@ is refused says nothing. What then is refused is refused in the middle of someth
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from random import Random
 
@@ -320,8 +321,8 @@ def _of_happening(here: Judge, one: Happening, out: list) -> set[str]:
             found.add("strangers")
         if projection.has_protocol and projection.declaration.each and ("!", label.name) not in projection.named:
             found.add("strangers in slices")
-        ended = {end.id for end in here.run if end.kind in ENDS}
-        if any(each.kind == "call" and each.id not in ended for each in here.run):
+        made = Counter(each.id for each in here.run if each.kind == "call")
+        if made - Counter(each.id for each in here.run if each.kind in ENDS):
             found.add("several out")
         if any(call.one.message != one.message for call in out) or any(
             here.run[held].message != one.message for held in here.held

@@ -39,7 +39,8 @@ def by_tools(contract: Contract, run: Run) -> Outcome:
         if one.kind == "call":
             places = message_at(run, at)
             ends = [
-                next(e for e in range(p, len(run)) if run[e].kind in ENDS and run[e].id == run[p].id) for p in places
+                next((e for e in range(p, len(run)) if run[e].kind in ENDS and run[e].id == run[p].id), None)
+                for p in places
             ]
             queues = {}
             for place, end in zip(places, ends, strict=True):
