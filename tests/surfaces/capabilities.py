@@ -85,7 +85,6 @@ BY_NATURE: dict[str, dict[str, str]] = {
     "langchain": dict.fromkeys(("late", "overlap", "unended"), _IN_TURN)
     | dict.fromkeys(("program events", "approvals"), "the program around an agent has no entry there")
     | dict.fromkeys(("gates", "text"), "its driver answers no questions and says nothing")
-    | {"retries": "a model gives each call an id of its own"}
     | {"waiting": "a node cannot wait for other nodes: what a guard would hold is told to ask again"},
     "tool middleware": dict.fromkeys(("late", "overlap", "unended"), _IN_TURN)
     | dict.fromkeys(("text", "program events", "approvals"), "it is asked about tools alone")

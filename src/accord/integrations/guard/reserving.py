@@ -194,12 +194,15 @@ class _Deciding:
 
     def _admit(self, claim: Claim, action: str, events: tuple[Event, ...], reviews: tuple[int, ...] = ()) -> Decision:
         """The call goes out, after the steps of people that it uses up; without events nobody looks at it."""
-        desk, call, tools = self.state.desk, claim.call, self.policy.tools
+        call, tools = claim.call, self.policy.tools
+        lost = self.state.out(call.id) if call.id else None
+        if lost is not None:
+            self._rename(lost)
+        desk = self.state.desk
         arguments = events[-1].payload if events else claim.arguments or {}
         label = events[-1].label if events else None
         ticket = call.id
-        # A model may call its own like that; and one that is lost keeps its ticket.
-        while not ticket or self.state.out(ticket) is not None:
+        while not ticket or self.state.out(ticket) is not None:  # a model may call its own like that
             desk = desk._replace(numbered=desk.numbered + 1)
             ticket = f"#{desk.numbered}"
         known = tools.label(call.name)
@@ -215,6 +218,15 @@ class _Deciding:
         if not events:
             self.notes.append(Remark("call passed", {"call": ticket, "tool": call.name, "arguments": arguments}))
         return Decision(_with(call, arguments), "admitted", ticket=ticket)
+
+    def _rename(self, lost: Out) -> None:
+        """Let a new attempt have the id of a call of which nobody knows what became of it."""
+        desk = self.state.desk._replace(numbered=self.state.desk.numbered + 1)
+        ticket = f"{lost.ticket}#{desk.numbered}"
+        reviews = [each._replace(call=ticket) if each.call == lost.ticket else each for each in desk.reviews]
+        calls = self.state.calls.replaced(lost, lost._replace(ticket=ticket))
+        self.state = self.state._replace(desk=desk._replace(reviews=tuple(reviews))).at(calls)
+        self.notes.append(Remark("call renamed", {"call": lost.ticket, "now": ticket}))
 
     def _by_approval(self, claim: Claim, action: str, way: Way, event: Event) -> Decision:
         """A call that people have allowed, denied, or must be asked about."""
