@@ -23,7 +23,7 @@ from accord.semantics.data import Event, happening
 from accord.semantics.places import advance
 from tests.census import Census
 from tests.properties.generate import kinds, random_action, random_protocol, size
-from tests.properties.generate_data import NO_JSON, OPEN, random_document, random_payload
+from tests.properties.generate_data import NO_JSON, is_open, random_document, random_payload
 from tests.properties.made import tables_of
 from tests.properties.met import Met
 
@@ -124,7 +124,7 @@ def sharing(make_monitor):
 def random_contract(rng: Random, flavour: str) -> tuple[Document, int]:
     if flavour == "plain":
         body, thrown_away = random_protocol(rng)
-        return Document((Declaration("P", body, is_open=rng.random() < OPEN),), Source("")), thrown_away
+        return Document((Declaration("P", body, is_open=is_open(body)),), Source("")), thrown_away
     return random_document(rng, data="data" in flavour, rules="rules" in flavour)
 
 

@@ -436,11 +436,16 @@ def compare(document: Document, rng: Random, health: Health, make) -> str | None
     return pair.close()
 
 
-def campaign(seed: int, pairs: int, make, flavour: str) -> tuple[Health, str | None]:
-    """Compare that many pairs; stop at the first difference."""
+def campaign(seed: int, pairs: int, make, flavour: str, *, fill: bool = False) -> tuple[Health, str | None]:
+    """Compare that many pairs; stop at the first difference.
+
+    To `fill` the tables it goes on for a while where something rare has not been met yet.
+    """
     rng = Random(f"{flavour} {seed}")
     health = Health(flavour)
-    while health.pairs < pairs:
+    while health.pairs < pairs or (
+        fill and health.pairs < 2 * pairs and any(census.lacking(1) for census in health.tables())
+    ):
         document, thrown_away = random_contract_over_time(rng, flavour)
         health.contracts += 1
         for table in health.made:

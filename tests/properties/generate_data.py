@@ -9,6 +9,7 @@ from random import Random
 from accord.diagnostics import Source
 from accord.language.checks import check_document
 from accord.language.clauses import Bind, Clause, Collect, Guard, Register, Value
+from accord.language.printer import print_protocol
 from accord.language.rules import (
     After,
     AfterForbid,
@@ -40,7 +41,6 @@ from accord.language.tree import (
 from accord.limits import DEFAULT_LIMITS
 from tests.properties.generate import LABELS, random_action, random_protocol
 
-OPEN = 0.3  # how many protocols are open
 PATHS = (("x",), ("x",), ("y",), ("o", "z"))
 LISTS = ((0, 1), ("a", True, None), (), ((0, 1), ("a",)))
 SCALARS = (0, 1, 1.0, 2, -1, 0.5, "a", "b", "1", "", True, False, None, *LISTS)
@@ -204,6 +204,11 @@ def random_rule(rng: Random, name: str) -> Rule:
     return Rule(name, ForbidSequence(patterns, tuple(rng.random() < 0.6 for _ in patterns[1:])))
 
 
+def is_open(body: Protocol, share: float = 0.3) -> bool:
+    """Whether a protocol is open: drawn by itself, so that whoever wants it closed meets the same contracts else."""
+    return Random(print_protocol(body)).random() < share
+
+
 def random_document(rng: Random, *, data: bool, rules: bool) -> tuple[Document, int]:
     """A well-formed contract and how many attempts were thrown away to get it."""
     thrown_away = 0
@@ -211,7 +216,7 @@ def random_document(rng: Random, *, data: bool, rules: bool) -> tuple[Document, 
         items: list[Declaration | Rule] = []
         if not (rules and rng.random() < 0.15):
             body, _ = random_protocol(rng)
-            items.append(Declaration("P", decorated(rng, body) if data else body, is_open=rng.random() < OPEN))
+            items.append(Declaration("P", decorated(rng, body) if data else body, is_open=is_open(body)))
         if rules:
             items += [random_rule(rng, f"rule {index}") for index in range(rng.randint(1, 3))]
         document = Document(tuple(items), Source(""))

@@ -28,7 +28,7 @@ from accord.language.tree import (
 )
 from accord.limits import DEFAULT_LIMITS
 from tests.properties.generate import LABELS, LOOPS, random_action, random_protocol
-from tests.properties.generate_data import OPEN, decorated, random_pattern, random_payload, random_rule
+from tests.properties.generate_data import decorated, is_open, random_pattern, random_payload, random_rule
 
 DURATIONS = (500, 1_000, 1_000, 2_000, 3_000, 5_000)
 NAN = float("nan")
@@ -112,7 +112,7 @@ def random_contract_over_time(rng: Random, flavour: str) -> tuple[Document, int]
             body = timed(rng, body) if time else body
             body = decorated(rng, body) if rng.random() < 0.7 else body
             each = rng.choice(FIELDS) if slices and rng.random() < 0.7 else None
-            items.append(Declaration("P", body, each=each, is_open=rng.random() < (0.5 if each else OPEN)))
+            items.append(Declaration("P", body, each=each, is_open=is_open(body, 0.5 if each else 0.3)))
         for index in range(rng.choice((0, 1, 1, 2, 3) if items else (1, 2, 3))):
             make = random_deadline_rule if time and rng.random() < 0.5 else random_rule
             rule = make(rng, f"rule {index}")

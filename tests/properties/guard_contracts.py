@@ -54,7 +54,10 @@ def contract_for_tools(rng: Random, flavour: str) -> Contract:
     while True:
         over_time = "time" in flavour or "slices" in flavour
         document, _ = (random_contract_over_time if over_time else random_contract)(rng, flavour)
-        items = [replace(declared, body=toolish(rng, declared.body)) for declared in document.declarations]
+        items = [
+            replace(declared, body=toolish(rng, declared.body), is_open=declared.each is not None)
+            for declared in document.declarations
+        ]
         inclined = Document((*items, *document.rules, *random_tools(rng)), Source(""))
         if not any(d.severity == "error" for d in check_document(inclined, LIMITS)):
             return compile_document(inclined, LIMITS)
@@ -159,11 +162,24 @@ def constructs(document: Document) -> dict[str, frozenset[str]]:
     for declaration in document.declarations:
         for label, what in _calls(declaration.body, frozenset(), 0):
             found[label] |= {*what, *({"in a slice"} if declaration.each is not None else ())}
+        if declaration.is_open:  # a call passes it also where only its result is named
+            for label in _received(declaration.body) - set(found):
+                found[label] = {"plain call"}
     for rule in document.rules:
         for label in _watched(rule):
             slices = {"in a slice"} if rule.each is not None else set()
             found[label] |= {"under a rule", *slices, *({"timed"} if isinstance(rule.body, Within) else ())}
     return {label: frozenset(what if what - AROUND else what | {"plain call"}) for label, what in found.items()}
+
+
+def _received(body: Protocol) -> set[str]:
+    found, todo = set(), [body]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, Action) and node.direction == "?" and not node.gated:
+            found.add(node.label)
+        todo += node.children()
+    return found
 
 
 def _calls(body: Protocol, inside: frozenset[str], gates: int) -> Iterator[tuple[str, set[str]]]:

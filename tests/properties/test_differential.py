@@ -290,7 +290,8 @@ def all_guards_of_a_label_lead_to_one_place(monkeypatch):
     [
         (links_ignore_the_data_of_rules, 19, "data rules"),
         (links_ignore_that_a_rule_waits_for_what_comes_next, 19, "rules"),
-        (links_ignore_that_there_are_several_possibilities, 1, "data"),  # rare: not every seed meets it
+        # With two seeds of twelve it damages a snapshot before anything else is seen of it, which is no evidence.
+        (links_ignore_that_there_are_several_possibilities, 0, "data"),
         (all_guards_of_a_label_lead_to_one_place, 19, "data"),
     ],
 )

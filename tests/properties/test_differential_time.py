@@ -21,7 +21,7 @@ FLAVOURS = ("time", "slices", "slices time")
 @pytest.mark.parametrize("seed", range(CHUNKS))
 def test_machine_agrees_with_reference(flavour, seed, health, tally):
     make = Product()
-    seen, difference = campaign(seed, PAIRS, make, flavour)
+    seen, difference = campaign(seed, PAIRS, make, flavour, fill=True)
     assert difference is None
     tally(f"pairs of a contract and a trace over time, {flavour}", seen.pairs)
     assert seen.pairs >= PAIRS

@@ -9,7 +9,7 @@ import pytest
 from accord.diagnostics import Source
 from accord.language import examine
 from accord.limits import DEFAULT_LIMITS
-from accord.machine import clocks, dues, extent, rule_forms, rulebook, rules, slices, standing, taking
+from accord.machine import clocks, dues, extent, rule_forms, rulebook, rules, slices, standing, tables, taking
 from accord.machine.slices import NO_KEY, NoKey
 from accord.machine.tables import Fork
 from accord.monitor import extents, snapshot, wide
@@ -301,7 +301,16 @@ def rules_let_events_without_a_key_pass(monkeypatch):
 
 
 def protocols_look_at_labels_they_do_not_name(monkeypatch):
-    monkeypatch.setattr(slices.SlicedProtocol, "ignores", lambda *_: False)
+    monkeypatch.setattr(tables.Machine, "passes", lambda *_: False)
+
+
+def sliced_protocols_let_pass_what_they_do_not_name(monkeypatch):
+    """As they once did."""
+
+    def passes(self, direction, label, original=tables.Machine.passes):
+        return original(self, direction, label) or (self.each is not None and label not in self.labels)
+
+    monkeypatch.setattr(tables.Machine, "passes", passes)
 
 
 def allowed_are_only_the_words_of_a_new_instance(monkeypatch):
@@ -433,6 +442,7 @@ CASES = {
         lists_with_nan_are_keys,
         rules_let_events_without_a_key_pass,
         protocols_look_at_labels_they_do_not_name,
+        sliced_protocols_let_pass_what_they_do_not_name,
         allowed_are_only_the_words_of_a_new_instance,
         snapshots_forget_what_was_called,
         snapshots_forget_what_is_owed,

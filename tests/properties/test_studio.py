@@ -251,7 +251,8 @@ class Walks(Met):
         super().__init__(flavour)
         never = {("accepted", "0"): "what is accepted is lit"}
         self.walks = Census(f"moves that are lit, {flavour}", ("accepted", "refused"), LIT, never)
-        self.tables = [self.walks, self.messages] if flavour == "plain" else [self.walks]
+        self.passed = Census(f"what passes, {flavour}", ("events",), ("passed without being lit",))
+        self.tables = [self.walks, self.passed, *([self.messages] if flavour == "plain" else [])]
 
 
 def walked(seed, count, flavour):

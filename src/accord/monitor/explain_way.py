@@ -101,7 +101,8 @@ def _times(number: int) -> str:
 
 def _is_either(refusal: Refusal, step: Symbol) -> bool:
     """Whether nothing says in which direction a step goes: neither the protocol nor any rule that names it."""
-    told = not refusal.stage.stages.machine.passes(step.direction, step.label)
+    passes = refusal.stage.stages.machine.passes
+    told = not (passes("!", step.label) and passes("?", step.label))
     return not told and refusal.stage.stages.book.is_either(step.label)
 
 

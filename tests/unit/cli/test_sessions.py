@@ -64,7 +64,7 @@ def test_a_status_that_is_none(accord, path):
 
 def test_a_stopped_session(accord, path):
     with SQLiteStore(path) as store:
-        guard = Guard("{!a.end, end}", store=store, key="halted", tools={"a": print, "b": print}, patience=1)
+        guard = Guard("{!a.end, end}", store=store, key="halted", tools={"a": lambda: 1, "b": lambda: 2}, patience=1)
         guard.run([ToolCall("b", {}, "c1")])
     result = accord("sessions", "list", path, "--status", "stopped")
     assert result.exit_code == 0

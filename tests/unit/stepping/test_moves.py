@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from accord.machine.contract import compile_contract
+from accord.choreography.compiling import compile_contract
 from accord.monitor.step import begin
 from accord.stepping.events import read_one
 from accord.stepping.happenings import happen

@@ -101,11 +101,14 @@ class Batch:
         del self.out[place]
 
     def abandon(self) -> None:
-        """Take back what was reserved and never begun; what was begun, and nobody was told of, has failed."""
+        """Take back what was reserved and never begun; what was begun, and nobody was told of, counts.
+
+        A tool that is interrupted has failed, which is told. What is left here may have returned just before.
+        """
         for place in sorted(self.out, reverse=True):  # the last first: it may rest on those before it
             ticket = self.out[place].ticket
             if ticket is not None and place in self.begun:
-                told(self.session.fail, ticket, INTERRUPTED)
+                told(self.session.keep, ticket, INTERRUPTED)
             elif ticket is not None:
                 told(self.session.take_back, ticket, NOT_BEGUN)
         self.out.clear()
