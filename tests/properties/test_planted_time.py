@@ -193,7 +193,7 @@ def the_last_rule_that_is_late_is_named(monkeypatch):
 
 
 def finished_instances_are_forgotten(monkeypatch):
-    original = slices.SlicedProtocol._with
+    original = slices.SlicedProtocol.moved
 
     def with_(self, course, key, taken):
         after = original(self, course, key, taken)
@@ -201,16 +201,16 @@ def finished_instances_are_forgotten(monkeypatch):
             return after
         return after._replace(instances=after.instances.delete(key))
 
-    monkeypatch.setattr(slices.SlicedProtocol, "_with", with_)
+    monkeypatch.setattr(slices.SlicedProtocol, "moved", with_)
 
 
 def instances_are_forgotten_where_nothing_is_owed(monkeypatch):
-    original = slices.SlicedRule._with
+    original = slices.SlicedRule.moved
 
     def with_(self, held, key, before, after):
         return original(self, held, key, before, after if after.owes else self.machine.start)
 
-    monkeypatch.setattr(slices.SlicedRule, "_with", with_)
+    monkeypatch.setattr(slices.SlicedRule, "moved", with_)
 
 
 def what_was_called_is_known_to_nobody(monkeypatch):
@@ -244,7 +244,7 @@ def adjacency_is_over_with_the_event_of_another_instance(monkeypatch):
         for other, node in after.instances.items():
             if other != key and node.armed(event.direction):
                 moved = self.machine.advance(node, event.direction, "", nothing)
-                after = self._with(after, other, node, moved)
+                after = self.moved(after, other, node, moved)
         return after
 
     monkeypatch.setattr(slices.SlicedRule, "react", react)
@@ -255,18 +255,18 @@ def adjacency_survives_events_that_the_rule_does_not_name(monkeypatch):
 
 
 def owing_instances_are_counted_once(monkeypatch):
-    original = slices.SlicedRule._with
+    original = slices.SlicedRule.moved
 
     def with_(self, held, key, before, after):
         found = original(self, held, key, before, after)
         return found._replace(owing=min(found.owing, 1)) if isinstance(found, slices.RuleSlice) else found
 
-    monkeypatch.setattr(slices.SlicedRule, "_with", with_)
+    monkeypatch.setattr(slices.SlicedRule, "moved", with_)
 
 
 def unfinished_instances_are_not_counted(monkeypatch):
-    original = slices.SlicedProtocol._with
-    monkeypatch.setattr(slices.SlicedProtocol, "_with", lambda self, *rest: original(self, *rest)._replace(owing=0))
+    original = slices.SlicedProtocol.moved
+    monkeypatch.setattr(slices.SlicedProtocol, "moved", lambda self, *rest: original(self, *rest)._replace(owing=0))
 
 
 def the_key_of_the_call_is_not_looked_for(monkeypatch):

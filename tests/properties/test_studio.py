@@ -22,7 +22,7 @@ from accord.language.global_printer import print_exchange
 from accord.language.labels import parse_word
 from accord.language.printer import print_document
 from accord.language.tree import Document
-from accord.monitor import explain
+from accord.monitor import explain, explain_way
 from accord.monitor.explain_way import tell_way
 from accord.monitor.verdicts import Ok, Violation
 from accord.semantics.data import happening
@@ -196,6 +196,7 @@ def compared(document, rng, flavour, seen, met):
         accepted = verdicts[0].kind == "ok"
         if accepted and history[-1]["anything"] and not named:
             seen["named nowhere"] += 1  # it may happen, and nobody could have lit it
+            met.passed.add([("events", "passed without being lit")])
         else:
             lit = bracket(len(history[-1]["moves"]), LIT)
             met.walks.add([("accepted" if accepted else "refused", lit)])
@@ -422,6 +423,7 @@ def told_way(mine, reference, event, turn, alphabet, seen):
     ):
         return f"the way {way} is not told: {told}"
     seen[f"{len(way)} steps"] += 1
+    seen["either"] += sum(explain_way._is_either(refusal, step) for step in way)
     if best is not None and len(way) != best:
         return f"{len(way)} steps are told and {best} are enough: {told}"
     if best is None and len(way) <= 3:

@@ -8,9 +8,9 @@ import pytest
 import accord
 from accord import ContractError, Limits
 from accord.agents.check import lint, read
+from accord.choreography.compiling import examine_contract
 from accord.diagnostics import Source
 from accord.diagnostics.codes import CODES
-from accord.language import examine
 from accord.trace import load_trace_config
 
 NEED_MORE_THAN_A_TEXT = {"E017", "E028"}  # a file, a limit
@@ -25,13 +25,7 @@ def codes_of(text, limits=None, *, configuration=False, python=False):
         except ContractError as error:
             return [d.code for d in error.diagnostics]
         return []
-    findings = examine(Source(text), limits or Limits())[1]
-    if not findings:  # whether roles can follow a protocol is known once it is compiled
-        try:
-            accord.compile(text)
-        except ContractError as error:
-            findings = error.diagnostics
-    return [d.code for d in findings]
+    return [d.code for d in examine_contract(Source(text), limits or Limits())[2]]
 
 
 @pytest.mark.parametrize("code", sorted(set(CODES) - NEED_MORE_THAN_A_TEXT))

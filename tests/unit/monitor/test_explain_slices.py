@@ -102,12 +102,12 @@ class TestProtocols:
 
     def test_a_message_that_the_protocol_does_not_name(self):
         assert refused(ORDER, order("!shp", 1)) == (
-            "`!shp` is not allowed: this protocol has no message `shp` (did you mean `ship`?). "
-            "Allowed now for `order_id 1`: `!create` or ending the session."
+            "`shp` is not allowed: the protocol does not name it (did you mean `ship`?). "
+            "Allowed now for `order_id 1`: `create`, or finish."
         )
-        assert "has no message `log`. Allowed now: `!create` or ending the session." in refused(ORDER, ("!log", {}))
+        assert "does not name it. Allowed now: `create`, or finish." in refused(ORDER, ("!log", {}))
         finished = (order("!create", 1), order("?rejected", 1), order("!log", 1))
-        assert "has no message `log`. Allowed now for `order_id 1`: ending the session." in refused(ORDER, *finished)
+        assert "does not name it. Nothing else is allowed now; you may only finish." in refused(ORDER, *finished)
 
     def test_keys_of_every_kind(self):
         for key, shown in [(1, "1"), (1.5, "1.5"), (True, "true"), (None, "null"), ([1, "a"], '[1, "a"]')]:

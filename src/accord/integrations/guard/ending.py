@@ -47,18 +47,19 @@ def settle(
     at: Time | None,
     *,
     failed: bool = False,
+    may_be_tried_again: bool = False,
 ) -> Change[Verdict]:
     """A call has ended with these fields, so it counts; the verdict is the contract's on its end.
 
-    If the end is refused the call counts all the same: it has happened.
+    If the end is refused the call counts all the same: it has happened. One that a tool says has failed may be tried
+    again under its id.
     """
     out = state.out(ticket)
     if out is None:
         return Change(state, (), _NOT_OUT)
     if out.lost is not None:
         return _find(policy, state, out, fields, at, failed=failed)
-    # One that failed may be tried again under its id.
-    desk = state.desk if failed else remember_done(state.desk, out)
+    desk = state.desk if may_be_tried_again else remember_done(state.desk, out)
     counted = state._replace(desk=desk).at(state.calls.counted(out))
     # Before time passes: a call that was made in time is not late because its tool takes long.
     passed = pass_time(policy, counted, at)
@@ -120,7 +121,8 @@ def release(
         return lose(policy, state, out, why, at)
     without = state._replace(desk=answered(unuse(state.desk, out.reviews), ticket))
     if out.failure == "done" and (begun or not _stands(state, out)):
-        return settle(policy, state, ticket, of_error(why, None, None), at, failed=True)
+        fields = of_error(why, None, None)
+        return settle(policy, state, ticket, fields, at, failed=True, may_be_tried_again=True)
     passed = pass_time(policy, without.at(state.calls.replaced(out)), at)
     word = out.events[-1].word if out.events else out.name
     note = Remark("call failed", {"call": ticket, "event": word, "why": why})
