@@ -327,6 +327,10 @@ def events_of(entries, ends) -> list[Event | Tick]:
             elif entry["verdict"] == "ok":
                 kept.append((None if is_result else call, event))
             lost -= {call} if is_result else set()
+        elif entry["act"] == "note" and entry["what"] == "call renamed":
+            old, new = entry["detail"]["call"], entry["detail"]["now"]
+            kept = [(new if c == old else c, e) for c, e in kept]
+            lost = {new if c == old else c for c in lost}
         elif entry["act"] == "note" and entry["what"] == "call lost":
             lost.add(entry["detail"]["call"])
         elif entry["act"] == "note" and entry["what"] in {"call failed", "call returned"}:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from random import Random
 
 from accord import Guard, MemoryStore, Ok, ToolCall, UsageError
@@ -335,8 +336,22 @@ class Session:
         out = next((item for item in self.reference.out if item.ticket == identity and not item.lost), None)
         return None if out is None else out.identity
 
+    def make_way(self, ticket):
+        """A lost call gets another ticket when its id is used for a new attempt."""
+        there = self.both(lambda guard: sorted(out.ticket for out in guard.out()))
+        known = {item.ticket for item in self.reference.out}
+        for place, item in enumerate(self.reference.history):
+            if isinstance(item, Reservation) and item.lost and item.ticket == ticket:
+                new = next(name for name in there if name.startswith(f"{ticket}#") and name not in known)
+                self.reference.history[place] = replace(item, ticket=new)
+                self.started = {new if name == ticket else name for name in self.started}
+                self.hanging = new if self.hanging == ticket else self.hanging
+                for asked in self.reference.reviews.values():
+                    asked.call = new if asked.call == ticket else asked.call
+
     def admit(self, call, ticket, arguments, made):
         events, reviews = made
+        self.make_way(ticket)
         if ticket is None or any(item.ticket == ticket for item in self.reference.out):
             raise DifferenceError(f"{call} has the ticket {ticket}, which is none or another one's")
         if arguments != events[-1].payload:
@@ -386,7 +401,7 @@ class Session:
             self.taken_back(item)
             return
         self.note(call.label, "found" if item.lost else "done" if how == "failed" else how)
-        legal = self.has_run(item, result)
+        legal = self.has_run(item, result, again=how == "failed" and not item.lost)
         if isinstance(verdict, Ok) != legal:
             raise DifferenceError(f"the result of {item} was {verdict} after {self.reference.history}")
 
@@ -411,10 +426,10 @@ class Session:
         self.started.discard(item.ticket)
         self.ended = [*self.ended[-5:], (item.ticket, item.events[-1].label)]
 
-    def has_run(self, item, result) -> bool:
-        """A call has happened and ended; whether its end is legal."""
+    def has_run(self, item, result, *, again=False) -> bool:
+        """A call has happened and ended; whether its end is legal. `again`: it may be tried again under its id."""
         ticket, label = item.ticket, item.events[-1].label
-        if item.identity:
+        if item.identity and not again:
             self.done.setdefault(ticket, item.identity)
             while len(self.done) > REMEMBERED_CALLS:
                 del self.done[next(iter(self.done))]
@@ -425,9 +440,9 @@ class Session:
             self.reference.pass_time(self.time)
         else:
             self.reference.settle(ticket)
-            self.reference.pass_time(self.time)
+            late = self.reference.pass_time(self.time)
             event = self.reference.end(item, result, self.time)
-            legal = event is None or self.reference.legal(event)
+            legal = event is None or (not late and self.reference.legal(event))
             if legal and event is not None:
                 self.reference.history.append(event)
         if all(out.ticket != ticket for out in self.reference.out):

@@ -95,7 +95,7 @@ def the_calls_of_a_batch_are_judged_each_by_itself(monkeypatch):
 
 def the_ends_of_calls_that_are_out_are_not_foreseen(monkeypatch):
     no_raising(monkeypatch)
-    monkeypatch.setattr(tool_events.ToolEvents, "ends", lambda _self, _name: ())
+    monkeypatch.setattr(tool_events.ToolEvents, "ends", lambda _self, _name, _failure: ())
 
 
 def the_ends_of_calls_that_are_lost_are_not_foreseen(monkeypatch):

@@ -29,6 +29,7 @@ NEVER = {
     ("timed", "*"): "a session that is told the time takes the long way at its first step",
     **{("in a slice", end): "where there are slices, every step takes the long way" for end in SHORT},
     ("unknown", "asked"): "no approval makes it legal",
+    ("unknown", "result too"): "nobody looks at what it returns",
 }
 
 
@@ -71,7 +72,8 @@ def walk(contract, random, seen):
             state = settled.state
         if state.desk.reviews or state.desk.refusals:  # with those, everything takes the long way from here on
             state = state._replace(desk=Desk(state.desk.done))
-        seen.add((kind, end) for kind in kinds.get(name, ("unknown",)) for end in what)
+        meant = f"fails {contract.failure_of(name, name)}"
+        seen.add((kind, end) for kind in (*kinds.get(name, ("unknown",)), meant) for end in what)
 
 
 def hear(state, random):
