@@ -27,6 +27,7 @@ UNGATED = ("plain call", "unknown")
 NEVER = {
     **{(construct, end): "a call that nobody gates is not asked about" for construct in UNGATED for end in ASKED},
     ("unknown", "rests on"): "no rule looks at it, so nothing about it rests on others",
+    **{("unknown", end): "nobody looks at what it returns" for end in ("result ok", "result bad")},
     **{("fails undone", end): "it is taken back" for end in ("done", "lost", "found", "not found")},
     **{("fails done", end): "it has happened" for end in ("undone", "lost", "found", "not found")},
     **{("fails unknown", end): "nobody knows" for end in ("undone", "done")},
