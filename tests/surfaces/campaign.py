@@ -52,7 +52,7 @@ def campaign(seed: str, quick: int, slow: int, seen: Seen) -> str | None:
 def _fill(rng: Random, seen: Seen, most: int) -> str | None:
     """Go on for a while with the surfaces at which something was never seen so far."""
     for _ in range(most):
-        lacking = [place for table in seen.tables() for _, place in table.lacking(1)]
+        lacking = [place for _, place in seen.lacking(1)]
         if not lacking:
             break
         pair = random_pair(rng, can(lacking[0]))

@@ -67,6 +67,7 @@ _IN_TURN = "it runs the tools of a message in turn, so they end in the order of 
 _NO_ERRORS = "the format does not say whether a tool failed"
 _NO_EVENTS = "the format holds what models and tools say, and nothing that the program reports"
 _NO_TIME = "the format holds no times"
+_TOO_RARE = "too rare to be met among so few"
 _NOT_CLOSED = "a guard is not closed while calls are running"
 _ASKS_AGAIN = "whoever reserves cannot wait, and is told to ask again"
 _FAILURES = ("fails undone", "fails done", "fails unknown", "retries")
@@ -80,11 +81,12 @@ BY_NATURE: dict[str, dict[str, str]] = {
     "guard run": dict.fromkeys(("late", "overlap", "unended"), _IN_TURN),
     "guard arun": {"unended": _NOT_CLOSED, "overlap": "batches that run at the same time wait each for its own"},
     "guard by hand": {"waiting": _ASKS_AGAIN, "unended": _NOT_CLOSED},
-    "guard in memory store": {"waiting": _ASKS_AGAIN, "unended": _NOT_CLOSED},
-    "guard in sqlite": {"waiting": _ASKS_AGAIN, "unended": _NOT_CLOSED},
+    "guard in memory store": {"waiting": _ASKS_AGAIN, "unended": _NOT_CLOSED, "several reasons": _TOO_RARE},
+    "guard in sqlite": {"waiting": _ASKS_AGAIN, "unended": _NOT_CLOSED, "several reasons": _TOO_RARE},
     "langchain": dict.fromkeys(("late", "overlap", "unended"), _IN_TURN)
     | dict.fromkeys(("program events", "approvals"), "the program around an agent has no entry there")
     | dict.fromkeys(("gates", "text"), "its driver answers no questions and says nothing")
+    | dict.fromkeys(("long", "several reasons"), _TOO_RARE)
     | {"waiting": "a node cannot wait for other nodes: what a guard would hold is told to ask again"},
     "tool middleware": dict.fromkeys(("late", "overlap", "unended"), _IN_TURN)
     | dict.fromkeys(("text", "program events", "approvals"), "it is asked about tools alone")
@@ -101,7 +103,9 @@ BY_NATURE: dict[str, dict[str, str]] = {
     | dict.fromkeys(("program events", "approvals"), _NO_EVENTS)
     | {"time": _NO_TIME},
     "audit openai-responses": dict.fromkeys(_FAILURES, _NO_ERRORS)
-    | dict.fromkeys(_SEVERAL, "a response is a list of items, and none says which of them the model gave together")
+    | dict.fromkeys(
+        (*_SEVERAL, "unended"), "a response is a list of items, and none says which of them the model gave together"
+    )
     | dict.fromkeys(("program events", "approvals"), _NO_EVENTS)
     | {"time": _NO_TIME},
     "audit anthropic": dict.fromkeys(("program events", "approvals"), _NO_EVENTS) | {"time": _NO_TIME},
@@ -110,7 +114,7 @@ BY_NATURE: dict[str, dict[str, str]] = {
     "audit otlp": dict.fromkeys(("program events", "approvals", "text"), _NO_EVENTS)
     | dict.fromkeys((*_SEVERAL, "unended"), "a span is a call and its end, and says nothing of messages")
     | {"time": _NO_TIME},
-    "audit mapping": dict.fromkeys(_SEVERAL, "a record is a happening, and says nothing of messages")
+    "audit mapping": dict.fromkeys((*_SEVERAL, "unended"), "a record is a happening, and says nothing of messages")
     | {"approvals": "a record does not say who made an event happen"},
 }
 """What a surface cannot have, with the reason."""

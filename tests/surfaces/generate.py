@@ -53,9 +53,10 @@ def random_pair(rng: Random, features: frozenset[str]) -> Pair:
         used = author.judge.features()
         if used <= features:
             outcome = author.judge.close()
-            if "several out" in used and "foreseen" not in features and is_foreseen(written.document, run, outcome):
-                continue
-            return Pair(written, run, used, outcome)
+            if "several out" in used and is_foreseen(written.document, run, outcome):
+                used |= {"foreseen"}
+            if used <= features:
+                return Pair(written, run, used, outcome)
 
 
 class Author:

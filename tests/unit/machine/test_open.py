@@ -62,9 +62,9 @@ def test_a_step_that_passes_is_remembered():
 def test_a_direction_is_told_where_only_one_of_them_passes():
     rule = 'rule "r" { before log require a }'
     named = Monitor(f"protocol P open = !b.!a.end\n{rule}", mode="refuse").send("log").explain()
-    assert "first wait for `?a`; then `!log` may follow" in named
+    assert "First `a`, then `log`." in named
     either = Monitor(f"protocol P open = !b.end\n{rule}", mode="refuse").send("log").explain()
-    assert "first let `a` happen; then `!log` may follow" in either
+    assert "First `a`, then `log`." in either
 
 
 def test_what_is_refused_is_told():
