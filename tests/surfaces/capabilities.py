@@ -87,6 +87,7 @@ BY_NATURE: dict[str, dict[str, str]] = {
     | dict.fromkeys(("program events", "approvals"), "the program around an agent has no entry there")
     | dict.fromkeys(("gates", "text"), "its driver answers no questions and says nothing")
     | dict.fromkeys(("long", "several reasons"), _TOO_RARE)
+    | {"fails unknown": "its report does not yet say `complete` where a lost call changes nothing"}
     | {"waiting": "a node cannot wait for other nodes: what a guard would hold is told to ask again"},
     "tool middleware": dict.fromkeys(("late", "overlap", "unended"), _IN_TURN)
     | dict.fromkeys(("text", "program events", "approvals"), "it is asked about tools alone")

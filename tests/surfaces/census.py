@@ -44,7 +44,7 @@ def reasons(rows, feature_of) -> dict[tuple[str, str], str]:
     return found
 
 
-RARE = {"foreseen", "several reasons"}
+RARE = {"foreseen", "several reasons", "60 and more"}
 
 
 class Seen:
