@@ -87,10 +87,14 @@ class Seen:
 
     def check(self, floor: int) -> None:
         """Every cell has the floor, and every share is there."""
-        wrong = self.lacking(floor)
-        assert not wrong, "\n".join(
-            [*(f"{what} × {where}: less than {floor}" for what, where in wrong), self.tables()[1].table()]
-        )
+        wrong = [f"{what} × {where}: less than {floor}" for what, where in self.lacking(floor)]
+        wrong += [
+            f"{what} × {where}: {count}, although {reason}"
+            for table in self.tables()
+            for (what, where), count in table.counts.items()
+            if (reason := table.reason(what, where)) is not None
+        ]
+        assert not wrong, "\n".join([*wrong, self.features.table()])
         poor = {
             feature: self.used[feature] / self.offered[feature]
             for feature, share in SHARES.items()
