@@ -27,7 +27,6 @@ from accord.integrations.guard.lane import take_lane
 from accord.integrations.guard.looking import GuardedTool, as_calls, look_at
 from accord.integrations.guard.observing import Observer, Observers, Watched
 from accord.integrations.guard.options import Options, check_observers, duration, make_policy
-from accord.integrations.guard.plain import is_text
 from accord.integrations.guard.restarting import begin_turn
 from accord.integrations.guard.running import run, run_function
 from accord.integrations.guard.session import LiveSession
@@ -40,6 +39,7 @@ from accord.monitor.explain_now import tell_now
 from accord.monitor.step import close, is_over
 from accord.monitor.verdicts import CLOSING, OK, TICKING, Blocked, Ok
 from accord.monitor.vocabulary import Vocabulary
+from accord.projection.plain import is_text
 from accord.stores.record import check_name
 from accord.stores.store import Store
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from accord.errors import UsageError
 from accord.integrations import batch
 from accord.integrations.exchange import ToolCall
-from accord.integrations.guard.plain import NotPlainError, is_text, plain_text, plainly
 from accord.ledger.represent import own_copy, plain_copy
+from accord.projection.plain import NotPlainError, is_text, plain_text, plainly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

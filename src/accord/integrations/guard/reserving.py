@@ -16,7 +16,6 @@ from accord.diagnostics.visible import clip
 from accord.errors import UsageError
 from accord.integrations.guard import words
 from accord.integrations.guard.decisions import Change, Decision, Noted, Remark
-from accord.integrations.guard.plain import NotPlainError, is_text, plainly
 from accord.integrations.guard.reviewing import (
     digest_of,
     find_lapsed,
@@ -31,6 +30,7 @@ from accord.ledger.represent import own_copy
 from accord.machine.events import Event
 from accord.monitor.refusals import unknown_call
 from accord.monitor.verdicts import OK, TICKING, Blocked, Ok, Violation
+from accord.projection.plain import NotPlainError, is_text, plainly
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from accord.calls.entries import Out
 from accord.calls.state import Calls
-from accord.integrations.guard.plain import plainly
+from accord.projection.plain import plainly
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
