@@ -166,6 +166,9 @@ class _Entry:
     """Each with its column and its place in `passed`."""
     outcomes: Sequence[Outcome]
     passed: list[int]
+    is_call: bool
+    idle: bool
+    """Whether nothing of them can matter, so that they need not be looked at while nothing is out."""
     times: int = 0
 
     def skipped(self) -> Iterator[tuple[Outcome, int]]:
@@ -211,6 +214,8 @@ class TableJudge(Judge):
             tests or None,
             [projected.outcome for _, projected in tested],
             [0] * len(tested),
+            kind == "call",
+            not tested and self.projection.is_idle(kind, name),
         )
         self._entries[kind][name] = made
         return made
@@ -224,21 +229,23 @@ class TableJudge(Judge):
         replay: Replay | None = None
         passed_over = -1
         untold: bool | None = None
+        alone = False
         message = None
         for place, message in enumerate(messages):
             entry = entries[message.kind].get(message.name)
             if entry is None:
                 entry = self._entry(message.kind, message.name)
             entry.times += 1
+            if entry.idle and replay is None:
+                continue
             column = entry.column if entry.tests is None else _tested(entry, message)
-            is_call = message.kind == "call"
-            alone = is_call and is_alone(messages, place)
-            if is_call and not alone:
-                if untold is None:
-                    untold = not speaks_of_ends(messages)
-                alone = untold
-            if is_call and not alone and replay is None:
-                replay = Replay(self.contract, self.protocol, begun=steps.situations[row], place=place)
+            if entry.is_call:
+                alone = is_alone(messages, place)
+                if not alone:
+                    untold = not speaks_of_ends(messages) if untold is None else untold
+                    alone = untold
+                if not alone and replay is None:
+                    replay = Replay(self.contract, self.protocol, begun=steps.situations[row], place=place)
             if replay is not None:
                 for judged in replay.happen(message, alone=alone):
                     self.count(judged, seen)
@@ -258,7 +265,7 @@ class TableJudge(Judge):
                 if seen.first is None:
                     seen.first, seen.place = Breach(steps.refusal(row, column), message.index, seen.events), place
                 seen.refused += 1
-                if is_call and not untold and not message.labelled:  # it would not have run, nor have ended
+                if entry.is_call and not untold and not message.labelled:  # it would not have run, nor have ended
                     passed_over = place + 1
             row = code >> 1
             seen.events += 1
@@ -326,22 +333,54 @@ def _count_edges(tally: Tally, standing: Standing, event: Event, number: int) ->
         tally.traffic[edge] = tally.traffic.get(edge, 0) + number
 
 
+@dataclass(slots=True)
+class _Passed:
+    """What messages of one kind and name are if they are idle, and how often they came; `None` if they are not."""
+
+    outcome: Outcome | None
+    times: int = 0
+
+
 class StepJudge(Judge):
     """Judges by the steps of the monitor."""
+
+    def __init__(self, contract: Contract, protocol: str | None) -> None:
+        super().__init__(contract, protocol)
+        self._passed: dict[tuple[Kind, str | None], _Passed] = {}
 
     def judge(self, run: Run) -> Verdict:
         """As a guard would have decided."""
         replay, seen, tally = Replay(self.contract, self.protocol), Seen(), self.tally
-        is_timed = self.projection.is_timed
-        for judged in replay.follow(run.messages):
-            message, (outcome, event, _, _) = judged.happened, judged.projected
-            tally.calls += message.kind == "call"
-            if event is None:
-                self.skip(outcome, message.kind, message.name)
-            elif is_timed:
-                seen.at = event.at
-            self.count(judged, seen)
-        tally.messages += run.messages[-1].index + 1 if run.messages else 0
+        is_timed, passed, messages = self.projection.is_timed, self._passed, run.messages
+        project = replay.projection.event
+        untold: bool | None = None
+        calls = 0
+        for place, message in enumerate(messages):
+            kind = message.kind
+            is_call = kind == "call"
+            calls += is_call
+            known = passed.get((kind, message.name)) or self._pass(kind, message.name)
+            if known.outcome is not None and replay.is_quiet:
+                known.times += 1
+                continue
+            replay.place = place
+            alone = is_call and is_alone(messages, place)
+            if is_call and not alone:
+                untold = not speaks_of_ends(messages) if untold is None else untold
+                alone = untold
+            if replay.is_quiet and (alone if is_call else kind != "error"):
+                projected = project(message, skim=True)
+                if projected.event is None and not is_call:
+                    self.skip(projected.outcome, kind, message.name)
+                else:
+                    self._see(replay.at_once(message, projected), seen)
+                continue
+            for judged in replay.happen(message, alone=alone):
+                self._see(judged, seen)
+        for judged in replay.finish():
+            self._see(judged, seen)
+        tally.calls += calls
+        tally.messages += messages[-1].index + 1 if messages else 0
         if seen.first is not None:
             return self.verdict(run, seen.first, "violating", seen.events, seen.refused)
         if is_timed and seen.at is None:
@@ -349,8 +388,25 @@ class StepJudge(Judge):
         status, owed = ending(*replay.close(seen.at))
         return self.verdict(run, None if owed is None else Breach(owed, None, seen.events), status, seen.events, 0)
 
+    def _see(self, judged: Judged, seen: Seen) -> None:
+        outcome, event, _, _ = judged.projected
+        if event is None:
+            self.skip(outcome, judged.happened.kind, judged.happened.name)
+        elif self.projection.is_timed:
+            seen.at = event.at
+        self.count(judged, seen)
+
+    def _pass(self, kind: Kind, name: str | None) -> _Passed:
+        ((_, projected), *others) = self.projection.possible(kind, name)
+        idle = not others and self.projection.is_idle(kind, name)
+        made = self._passed[kind, name] = _Passed(projected.outcome if idle else None)
+        return made
+
     def finish(self) -> Tally:
-        """Nothing is left to be done."""
+        """Add what was passed over."""
+        for (kind, name), passed in self._passed.items():
+            if passed.outcome is not None and passed.times:
+                self.skip(passed.outcome, kind, name, passed.times)
         return self.tally
 
 

@@ -102,7 +102,8 @@ class Replay:
         self._held: list[_Held] = []
         self._message = -1
         self._made = 0
-        self._place = place - 1
+        self.place = place
+        """How much has happened so far. Whoever passes something over counts it here."""
         self.now: Time | None = None
         """The latest time that was told."""
         self._overdue: Verdict | None = None
@@ -119,31 +120,58 @@ class Replay:
             yield from self.happen(happened, alone=happened.kind == "call" and (untold or is_alone(run, place)))
         yield from self.finish()
 
-    def happen(self, happened: Recorded, *, alone: bool = False) -> Iterator[Judged]:
+    def happen(self, happened: Recorded, *, alone: bool = False) -> Sequence[Judged]:
         """What a happening is, and whatever was judged because of it, in the order in which it was.
 
         `alone` says of a call that nothing happens before it has returned.
         """
+        kind, place = happened.kind, self.place
+        self.place = place + 1
+        if kind == "call":
+            alone = alone or happened.labelled  # what was recorded as an event takes no time
+        if self.is_quiet and (alone if kind == "call" else kind != "error"):
+            self.place = place
+            return (self.at_once(happened, self.projection.event(happened, skim=True)),)
+        return tuple(self._beside_calls(happened, place, alone=alone))
+
+    def at_once(self, happened: Recorded, projected: Projected) -> Judged:
+        """A happening while nothing is out, whose end, if it has one, comes next. No call that failed ends here."""
+        place = self.place
+        self.place = place + 1
+        if projected.event is not None:
+            if self.projection.is_timed:
+                judged = self._take(happened, projected, projected.event, place)
+            else:
+                before = self.calls.settled
+                self.calls, verdict = self.calls.happened(projected.event)
+                judged = Judged(happened, projected, verdict, before, place=place)
+        elif projected.outcome == "unknown call":
+            judged = self._unknown(happened, projected, place)
+        else:
+            return Judged(happened, projected, place=place)
+        if happened.kind == "call" and type(judged.verdict) is not Ok:
+            self._refused[id(happened)] = happened
+        return judged
+
+    def _beside_calls(self, happened: Recorded, place: int, *, alone: bool) -> Iterator[Judged]:
         kind = happened.kind
-        self._place += 1
         if kind in ENDS and happened.answers is not None and not happened.labelled:
-            yield from self._end(happened, happened.answers)
+            yield from self._end(happened, happened.answers, place)
             return
         if self._held and (kind != "call" or happened.index != self._message):
             yield from self._judge_held(finally_=True)
         projected = self.projection.event(happened, skim=True)
         if kind == "call":
-            alone = alone or happened.labelled  # what was recorded as an event takes no time
             self._message = happened.index
+            held = _Held(happened, projected, alone, place)
             if self._held:
-                self._held.append(_Held(happened, projected, alone, self._place))
+                self._held.append(held)
             else:
-                yield from self._judge_call(_Held(happened, projected, alone, self._place), finally_=False)
-            return
-        if projected.event is None:
-            yield Judged(happened, projected, place=self._place)
-            return
-        yield self._take(happened, projected, projected.event, self._place)
+                yield from self._judge_call(held, finally_=False)
+        elif projected.event is None:
+            yield Judged(happened, projected, place=place)
+        else:
+            yield self._take(happened, projected, projected.event, place)
 
     def finish(self) -> Iterator[Judged]:
         """What is judged because nothing more will come."""
@@ -169,8 +197,7 @@ class Replay:
         if event is None:
             if projected.outcome == "unknown call":
                 self._refused[id(call)] = call
-                refusal = unknown_call(self.calls.settled.stage, Event("!", call.name or ""))
-                yield Judged(call, projected, Violation.of(refusal, None), self.calls.settled, place=place)
+                yield self._unknown(call, projected, place)
                 return
             if not alone:
                 self._go_out(call, ())
@@ -191,6 +218,10 @@ class Replay:
         else:
             self._refused[id(call)] = call
         yield Judged(call, projected, verdict, before, waited, place=place)
+
+    def _unknown(self, call: Recorded, projected: Projected, place: int) -> Judged:
+        refusal = unknown_call(self.calls.settled.stage, Event("!", call.name or ""))
+        return Judged(call, projected, Violation.of(refusal, None), self.calls.settled, place=place)
 
     def _go_out(self, call: Recorded, events: tuple[Event, ...]) -> None:
         name = call.name or ""
@@ -224,12 +255,12 @@ class Replay:
 
     # -- ends ----------------------------------------------------------------------------------------------------------
 
-    def _end(self, happened: Recorded, call: Happened) -> Iterator[Judged]:
-        for place, held in enumerate(self._held):
+    def _end(self, happened: Recorded, call: Happened, place: int) -> Iterator[Judged]:
+        for number, held in enumerate(self._held):
             if held.call is call:
-                self._held[place] = held._replace(end=happened, ended=self._place)
+                self._held[number] = held._replace(end=happened, ended=place)
                 return
-        yield from self._settle(happened, call, self._place)
+        yield from self._settle(happened, call, place)
         if self._held:
             yield from self._judge_held(finally_=False)
 

@@ -45,6 +45,10 @@ class OpenCalls(Generic[C]):
         calls = self._open
         if not calls:
             return None
+        first = calls[0]
+        if call_id and first.call_id == call_id and (name is None or first.name == name):  # nearly always
+            del calls[0]
+            return first
         found = self._find(call_id, name)
         return None if found is None else calls.pop(found)
 

@@ -223,6 +223,13 @@ class Projection:
                     found[event.label, event.to_rules] = event
         return list(found.values())
 
+    def is_idle(self, kind: Kind, name: str | None) -> bool:
+        """Whether nothing of a happening of this kind and name can matter; of a call, nor of its end."""
+        possible = self.possible(kind, name)
+        if any(projected.event is not None or projected.outcome == "unknown call" for _, projected in possible):
+            return False
+        return kind != "call" or not self.ends(name or "", "done")
+
     def why_unnamed(self, direction: Direction, name: str) -> str:
         """What to tell a program that reports an event which no clause names."""
         label = normalise(name)

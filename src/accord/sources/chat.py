@@ -107,7 +107,7 @@ SkimmedMessage: TypeAlias = _System | _Developer | _User | _Assistant | _Skimmed
 M = TypeVar("M")
 
 
-def chat_messages(recorded: Sequence[object], *, outputs: bool = True) -> list[Message]:
+def chat_messages(recorded: Sequence[object]) -> list[Message]:
     """Messages of a run. What the system or a developer says is no part of what happened.
 
     Raises `UnknownRoleError`.
@@ -135,13 +135,10 @@ def chat_messages(recorded: Sequence[object], *, outputs: bool = True) -> list[M
             add(Message("user", index, message.content))
         elif role in {"tool", "function"}:
             call_id, name = message.tool_call_id or None, message.name
-            if outputs or name is None:
-                answered = calls.answer(call_id, name)
-                if name is None and answered is not None:
-                    name = answered.name
-                add(Message("result", index, message.content, name, call_id, answered))
-            else:
-                add(Message("result", index, None, name, call_id))
+            answered = calls.answer(call_id, name)
+            if name is None and answered is not None:
+                name = answered.name
+            add(Message("result", index, message.content, name, call_id, answered))
         else:
             pass_over(role, index)
     return found
@@ -202,14 +199,14 @@ _METADATA = ("trial", "reward", "score", "success", "outcome")
 
 
 def _read(stream: BinaryIO, file: str) -> Iterator[Run | Broken]:
-    return _runs(_ENTRIES, stream, file, outputs=True)
+    return _runs(_ENTRIES, stream, file)
 
 
 def _skim(stream: BinaryIO, file: str) -> Iterator[Run | Broken]:
-    return _runs(_SKIMMED, stream, file, outputs=False)
+    return _runs(_SKIMMED, stream, file)
 
 
-def _runs(entries: _Entries, stream: BinaryIO, file: str, *, outputs: bool) -> Iterator[Run | Broken]:
+def _runs(entries: _Entries, stream: BinaryIO, file: str) -> Iterator[Run | Broken]:
     keys = Keys()
     alone: list[object] = []
     for record in entries.records(stream, file):
@@ -227,12 +224,12 @@ def _runs(entries: _Entries, stream: BinaryIO, file: str, *, outputs: bool) -> I
         key = entry.run_id if entry.run_id is not None else entry.id
         name = keys.unique(str(record.place if key is None else key))
         try:
-            yield Run(name, file, chat_messages(recorded, outputs=outputs), record.line, _metadata(entry))
+            yield Run(name, file, chat_messages(recorded), record.line, _metadata(entry))
         except UnknownRoleError as error:
             yield Broken(file, record.line, f"run {name}: {error}")
     if alone:
         try:
-            yield Run(keys.unique("0"), file, chat_messages(alone, outputs=outputs))
+            yield Run(keys.unique("0"), file, chat_messages(alone))
         except UnknownRoleError as error:
             yield Broken(file, None, str(error))
 
@@ -258,4 +255,4 @@ def _recognises(sketch: Sketch) -> bool:
     return {"role", "content"} <= sketch.keys or {"role", "tool_calls"} <= sketch.keys
 
 
-CHAT = Reader("openai-chat", 2, _recognises, _read, _skim)
+CHAT = Reader("openai-chat", 3, _recognises, _read, _skim)

@@ -32,5 +32,4 @@ class Reader:
     """Whether a file that looks so is of this format; asked only if no more special format is recognised."""
     read: Read
     skim: Read | None = None
-    """As `read`, without what tools returned and which calls that answers, where all calls are the agent's: whoever
-    does not look at it is served much faster."""
+    """As `read`, without what tools returned: whoever does not look at it is served much faster."""

@@ -56,14 +56,14 @@ _SKIMMED: _Runs = Shape(_kind(_TauRun[SkimmedMessage]), _kind(_TauRun[ChatMessag
 
 
 def _read(stream: BinaryIO, file: str) -> Iterator[Run | Broken]:
-    return _runs(_RUNS, stream, file, outputs=True)
+    return _runs(_RUNS, stream, file)
 
 
 def _skim(stream: BinaryIO, file: str) -> Iterator[Run | Broken]:
-    return _runs(_SKIMMED, stream, file, outputs=False)
+    return _runs(_SKIMMED, stream, file)
 
 
-def _runs(shape: _Runs, stream: BinaryIO, file: str, *, outputs: bool) -> Iterator[Run | Broken]:
+def _runs(shape: _Runs, stream: BinaryIO, file: str) -> Iterator[Run | Broken]:
     keys = Keys()
     for record in _unwrapped(shape, stream, file):
         if isinstance(record, Broken):
@@ -74,7 +74,7 @@ def _runs(shape: _Runs, stream: BinaryIO, file: str, *, outputs: bool) -> Iterat
         told: dict[str, Json] = {"task": run.task_id, "trial": run.trial, "reward": run.reward}
         metadata: dict[str, Json] = {name: value for name, value in told.items() if value is not None}
         try:
-            yield Run(key, file, chat_messages(run.traj or [], outputs=outputs), record.line, metadata)
+            yield Run(key, file, chat_messages(run.traj or []), record.line, metadata)
         except UnknownRoleError as error:
             yield Broken(file, record.line, f"run {key}: {error}")
 
@@ -98,4 +98,4 @@ def _recognises(sketch: Sketch) -> bool:
     return "traj" in sketch.keys and "reward" in sketch.keys
 
 
-TAU = Reader("tau-bench", 2, _recognises, _read, _skim)
+TAU = Reader("tau-bench", 3, _recognises, _read, _skim)

@@ -33,8 +33,9 @@ def as_lines(values) -> bytes:
 
 
 def chat(run: Run) -> bytes:
-    """OpenAI's chat API, which does not say whether a tool failed."""
+    """OpenAI's chat API, which does not say whether a tool failed; some who log it write the tool beside the result."""
     messages = []
+    named = len(run) % 2 == 0
     for kind, ones in turns(run):
         one = ones[0]
         if kind == "call":
@@ -44,7 +45,8 @@ def chat(run: Run) -> bytes:
             ]
             messages.append({"role": "assistant", "content": None, "tool_calls": calls})
         elif kind in {"result", "error"}:
-            messages.append({"role": "tool", "tool_call_id": one.id, "content": text_of(one.body)})
+            told = {"name": one.name} if named else {}
+            messages.append({"role": "tool", "tool_call_id": one.id, "content": text_of(one.body), **told})
         else:
             messages.append({"role": "assistant" if kind == "agent" else "user", "content": one.body})
     return json.dumps({"id": "run", "messages": messages}).encode()

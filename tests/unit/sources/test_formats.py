@@ -363,7 +363,10 @@ def test_arguments_that_are_no_object(arguments):
 
 
 def skimmed(messages):
-    return [(m.kind, m.index, m.name, m.call_id, None if m.kind == "result" else m.payload) for m in messages]
+    return [
+        (m.kind, m.index, m.name, m.call_id, m.answers and m.answers.call_id, None if m.kind == "result" else m.payload)
+        for m in messages
+    ]
 
 
 @pytest.mark.parametrize("reader", [reader for reader in READERS if reader.skim is not None], ids=lambda r: r.name)
