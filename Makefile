@@ -8,11 +8,13 @@ BENCH := .venv-bench
 BENCH_READY := $(BENCH)/.ready
 WORKERS ?= 2
 PART ?=
+SEED ?= 1
+COUNT ?= 160
 
 # Tests start Python hundreds of times, and images of containers often forbid it to keep what it has compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test soak check bench docs page clean packages
+.PHONY: demo test soak mutants check bench docs page clean packages
 
 demo: $(LIGHT)
 	@$(BIN)/python examples/booking/demo.py
@@ -30,6 +32,10 @@ test: $(READY) packages
 # The long checks of `make test` at full volume: one part of them (`make soak PART=protocols`), or all in turn.
 soak: $(READY) packages
 	$(BIN)/python -m tests.soaking "$(PART)" -n $(WORKERS) --dist worksteal
+
+# Mistakes planted one at a time: which of them do the tests not find? (`make mutants PART=trace COUNT=40 SEED=7`)
+mutants: $(READY)
+	$(BIN)/python -m tests.mutants --seed $(SEED) --count $(COUNT) $(addprefix --part ,$(PART)) --jobs $(WORKERS)
 
 # PostgreSQL, Redis, Chromium, Java and npm for the tests, if they can be installed here.
 packages:

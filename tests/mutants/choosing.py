@@ -1,0 +1,63 @@
+"""A plugin for pytest that runs chosen tests in a chosen order and writes down which of them fails. Only `trying` uses it.
+
+A test that takes far longer than it did without the mistake hangs: that has found the mistake, and ends the process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+ASKED = json.loads(Path(os.environ["ACCORD_MUTANTS_ASKED"]).read_text())
+ANSWER = Path(os.environ["ACCORD_MUTANTS_ANSWER"])
+PLACES = {test: number for number, test in enumerate(ASKED["tests"])}
+BEGUN = time.monotonic()
+RAN: list[str] = []
+
+
+def answered(verdict: str, by: str = "") -> None:
+    ANSWER.write_text(json.dumps({"verdict": verdict, "by": by, "ran": len(RAN)}))
+
+
+def hung(test: str) -> None:
+    answered("hung", test)
+    os._exit(1)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items) -> None:
+    items[:] = sorted((item for item in items if item.nodeid in PLACES), key=lambda item: PLACES[item.nodeid])
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item):
+    watching = threading.Timer(ASKED["tests"][item.nodeid], hung, [item.nodeid])
+    watching.daemon = True
+    watching.start()
+    yield
+    watching.cancel()
+    RAN.append(item.nodeid)
+    if time.monotonic() - BEGUN > ASKED["seconds"]:
+        item.session.shouldstop = "no time is left for this mistake"
+
+
+def pytest_runtest_logreport(report) -> None:
+    if report.failed:
+        answered("found", report.nodeid)
+        os._exit(1)
+
+
+def pytest_collectreport(report) -> None:
+    if report.failed:
+        answered("found", f"{report.nodeid} (collecting)")
+        os._exit(1)
+
+
+def pytest_sessionfinish() -> None:
+    answered("survived" if RAN else "unreached")
+    os._exit(0)

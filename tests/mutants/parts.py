@@ -1,0 +1,140 @@
+"""The packages that mistakes are planted in, the tests that could find them, and those that are never asked.
+
+The tests of a part are many more than those beside its code: which of them execute a line, the map says (`nearest`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "accord"
+KEPT = ROOT / ".mutants"  # maps and verdicts; ignored by git
+
+
+@dataclass(frozen=True)
+class Part:
+    """Paths below `src/accord`, and patterns of test files below `tests`."""
+
+    sources: tuple[str, ...]
+    tests: tuple[str, ...]
+
+    def modules(self, source: Path = SOURCE) -> list[Path]:
+        """The files that mistakes are planted in."""
+        found: set[Path] = set()
+        for name in self.sources:
+            place = source / name
+            found |= set(place.rglob("*.py")) if place.is_dir() else {place}
+        return sorted(found)
+
+
+PARTS = {
+    "guard": Part(
+        ("integrations/guard", "calls"),
+        (
+            "unit/integrations/*",
+            "unit/calls/*",
+            "unit/cli/test_review.py",
+            "faults/test_guard_*",
+            "faults/test_tool_*",
+            "properties/test_guard.py",
+            "surfaces/test_rows.py",
+            "stores/test_guard_crashes.py",
+            "agents/*",
+        ),
+    ),
+    "projection": Part(
+        ("projection",),
+        ("unit/projection/*", "unit/integrations/*", "unit/sources/*", "properties/test_events.py", "surfaces/*"),
+    ),
+    "langchain": Part(
+        ("langchain",), ("agents/*", "unit/examples/test_langchain*", "properties/test_shortcut.py", "kept/*")
+    ),
+    "sessions": Part(
+        ("session", "monitor"),
+        (
+            "unit/session/*",
+            "unit/monitor/*",
+            "spec/*",
+            "properties/test_sessions.py",
+            "properties/test_differential*",
+            "properties/test_long_runs.py",
+            "properties/test_planted_time.py",
+            "faults/test_threads*",
+        ),
+    ),
+    "agents": Part(
+        ("agents/runtime",),
+        (
+            "unit/agents/*",
+            "unit/examples/test_agents.py",
+            "properties/test_agents.py",
+            "properties/test_schedules.py",
+            "faults/test_agent_*",
+            "stores/test_agent_*",
+        ),
+    ),
+    "trace": Part(
+        ("trace",),
+        (
+            "unit/trace/*",
+            "unit/examples/test_traces.py",
+            "unit/cli/test_trace.py",
+            "properties/test_traces.py",
+            "properties/test_fingerprints.py",
+            "properties/test_drift.py",
+            "fuzz/test_traces.py",
+        ),
+    ),
+    "audits": Part(
+        ("audit", "sources"),
+        (
+            "audit/*",
+            "sources/*",
+            "unit/sources/*",
+            "unit/cli/test_audit.py",
+            "unit/cli/test_events.py",
+            "properties/test_audit.py",
+            "fuzz/test_sources.py",
+        ),
+    ),
+    "stores": Part(
+        ("stores", "ledger"),
+        (
+            "unit/stores/*",
+            "unit/ledger/*",
+            "unit/cli/test_ledger.py",
+            "unit/cli/test_sessions.py",
+            "unit/cli/test_verify.py",
+            "stores/test_conformance.py",
+            "stores/test_planted.py",
+            "properties/test_ledger_*",
+            "faults/test_ledger_*",
+            "faults/test_finalizers.py",
+        ),
+    ),
+}
+
+NEVER = {
+    "browser/*": "they start a browser",
+    "audit/test_engines.py": "they start Ray and Spark",
+    "audit/test_page*.py": "they start a browser",
+    "stores/test_agent_kills.py": "they kill processes, which no coverage sees",
+    "stores/test_guard_crashes.py": "they kill processes, which no coverage sees",
+    "stores/test_servers.py": "they start and stop servers",
+    "faults/test_ledger_crashes.py": "they kill processes, which no coverage sees",
+    "spec/agents/*": "they look at the text of agents, and run for long",
+}
+
+
+def test_files(names: list[str], tests: Path = ROOT / "tests") -> list[str]:
+    """The test files of some parts, relative to `tests`, without those that are never asked."""
+    files = sorted(path.relative_to(tests).as_posix() for path in tests.rglob("test_*.py"))
+    wanted = [pattern for name in names for pattern in PARTS[name].tests]
+    return [
+        file
+        for file in files
+        if any(fnmatch(file, pattern) for pattern in wanted) and not any(fnmatch(file, pattern) for pattern in NEVER)
+    ]
