@@ -36,6 +36,8 @@ def comparison(module: Module) -> Found:
 def branch(module: Module) -> Found:
     """A condition that always holds, or never does; an `else` that is forgotten."""
     for node in module.of(ast.If, ast.IfExp, ast.While, ast.comprehension):
+        if isinstance(getattr(node, "test", None), ast.Name) and node.test.id == "TYPE_CHECKING":
+            continue
         for test in node.ifs if isinstance(node, ast.comprehension) else [node.test]:
             if isinstance(test, ast.Constant) or any(isinstance(each, ast.NamedExpr) for each in ast.walk(test)):
                 continue

@@ -347,3 +347,13 @@ def test_no_file_of_a_package_is_read_by_accident(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("t.yaml").write_text("contracts: {protocol: {file: /etc/hostname}}")
     assert problems(Path("t.yaml"))[0][0] == "E069"
+
+
+@pytest.mark.parametrize("text", ["protocol P = !a.", "protocol P = !a.end\nprotocol P = !b.end"])
+def test_what_is_wrong_with_a_contract_of_its_own_is_told_when_it_is_loaded(tmp_path, text):
+    path = tmp_path / "own.accord"
+    path.write_text(text)
+    with pytest.raises(ContractError, match=r"own\.accord"):
+        load_trace_config(path)
+    path.write_text("protocol P = !a.end")
+    assert load_trace_config(path).contracts.protocol.file == str(path)

@@ -220,6 +220,34 @@ def test_a_stream_that_is_cancelled_is_closed_by_the_error():
         assert trace["violations"] == [] and trace["events"][-2]["payload"]["error_type"] == "CancelledError"
 
 
+@pytest.mark.parametrize("ends", ["aclose", "whole", None])
+def test_who_closes_an_asynchronous_stream_waits_until_the_model_has_closed_it(ends):
+    closed = []
+
+    class Open:
+        async def stream(self, prompt):
+            try:
+                yield "one"
+                yield "two"
+            finally:
+                await asyncio.sleep(0)
+                closed.append(prompt)
+
+    async def agent(model, data):
+        stream = model.stream(data)
+        assert await anext(stream) == "one"
+        if ends == "aclose":
+            await stream.aclose()
+        elif ends:
+            assert [chunk async for chunk in stream] == ["two"]
+        return list(closed)
+
+    result = asyncio.run(AgentProbe(agent=agent).arun(Open(), "p"))
+    assert result.output == (["p"] if ends else [])
+    kinds = [event["kind"] for event in result.trace["events"]]
+    assert kinds[:2] == ["stream_start", "stream_chunk"]
+
+
 def test_probes_record_models():
     def agent(model, data, tools):
         return tools["shout"](model.generate(data))

@@ -19,6 +19,7 @@ from accord.trace import (
     validate_file,
     validate_with_config,
 )
+from accord.trace.runs import REMEMBERED
 from accord.trace.sinks import event_line
 
 
@@ -217,6 +218,39 @@ def test_every_key_of_results_works():
     assert found(events(call("a")), config(tool_results={"enabled": False})) == []
     (violation,) = validate_with_config(events(C("a", "1")), config())
     assert violation.context == {"tool_name": "a", "tool_call_id": "1"}
+
+
+MANY = 2 * REMEMBERED
+ONCE = config(tool_results={"require_exactly_one_result": False})
+
+
+@pytest.mark.parametrize(
+    ("pair", "again", "known", "unknown"),
+    [
+        (lambda n: (C("a", n), R("a", n)), lambda n: R("a", n), "have all been answered", "has not been called"),
+        (lambda n: (C("a", n), C("a", n), R("a", n), R("a", n)), lambda n: R("a", n), "have all been", "has not been called"),
+        (lambda n: (start(n), end(n)), chunk_of := lambda n: chunk(0, n), "which has ended", "which has not begun"),
+        (lambda n: (start(n), ("error", {"stream_id": n})), chunk_of, "which has ended", "which has not begun"),
+    ],
+    ids=["results", "ids that repeat", "streams", "errors"],
+)  # fmt: skip
+def test_so_many_ids_are_remembered_and_the_rest_forgotten(pair, again, known, unknown):
+    """Whatever was over comes again, a little before the bound and a little after it."""
+
+    def said(count, number):
+        given = [one for n in range(count) for one in pair(str(n))]
+        (violation,) = validate_with_config(events(*given, again(str(number))), config())
+        return violation.detail
+
+    assert known in said(MANY, 0)
+    for number, what in ((0, unknown), (MANY - REMEMBERED, unknown), (MANY - REMEMBERED + 1, known), (MANY, known)):
+        assert what in said(MANY + 1, number)
+
+
+def test_an_id_that_comes_back_is_among_the_last_ones_again():
+    given = [one for n in [*range(MANY), 0, "x"] for one in (start(str(n)), end(str(n)))]
+    for name, code in (("0", "STREAM_CHUNK_AFTER_END"), ("1", "STREAM_CHUNK_BEFORE_START")):
+        assert found(events(*given, chunk(0, name))) == [(code, len(given))]
 
 
 def fits(open_call, name, tool):
@@ -628,6 +662,27 @@ def test_runs_are_judged_by_themselves():
     assert found([*events(call("t"), example_id=1), *events(result("t"), example_id=2)]) != []
 
 
+def test_a_run_is_its_run_and_its_example():
+    """Runs that share one of both interleave, and nothing of one is taken for the other's."""
+    ids = [("r", "e"), ("r", "f"), ("s", "e"), ("s", None), (None, "e"), (None, None)]
+    steps = [start("1"), chunk(0, "1"), C("a", "1"), "generate_start", chunk(1, "1"), R("a", "1"), "generate_end", end("1")]
+    numbered = [(step, run) for step in steps for run in ids]
+    given = [
+        TraceEvent(seq, *(step if isinstance(step, tuple) else (step, {})), *run)
+        for seq, (step, run) in enumerate(numbered)
+    ]
+    order = {"allow_unknown_tools": True, "at_most": {"a": 1}}
+    settings = config(tool_order=order, protocol={"contract": "!a.?a.end"})
+    assert found(given, settings) == []
+    for run in ids:
+        for step in (steps[0], steps[2], steps[3], steps[5], steps[6], steps[7]):
+            place = numbered.index((step, run))
+            without = [event for event in given if event.seq != place]
+            told = validate_with_config(without, settings)
+            assert told
+            assert {(violation.run_id, violation.example_id) for violation in told} == {run}
+
+
 def test_violations_come_in_the_order_of_events():
     given = events(call("a"), start(), chunk(5), "generate_end", result("zzz"))
     assert [seq for _, seq in found(given)] == [0, 1, 2, 3, 4]
@@ -693,6 +748,21 @@ def test_fail_fast_stops_reading():
 
     assert found(endless(), config(fail_fast=True)) == [("GENERATE_NO_START", 0)]
     assert len(read) < 50
+
+
+def test_fail_fast_stops_when_all_that_began_before_its_first_violation_is_over():
+    read = []
+
+    def endless():
+        given = [call("a", tool_call_id="1"), "generate_end", call("b", tool_call_id="2"), "generate_end"]
+        for event in events(*given, result("a", tool_call_id="1")):
+            yield event
+        for seq in itertools.count(5):
+            read.append(seq)
+            assert len(read) < 50
+            yield {"seq": seq, "kind": "generate_end"}
+
+    assert found(endless(), config(fail_fast=True)) == [("GENERATE_NO_START", 1)]
 
 
 def test_the_input_is_not_changed_and_may_be_any_iterable():
