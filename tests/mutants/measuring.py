@@ -1,4 +1,4 @@
-"""A plugin for pytest that writes down which lines each test executes, and how long it takes. Only `nearest` uses it."""
+"""A plugin for pytest that writes down which lines each test executes, and how long it takes; only `nearest` uses it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from pathlib import Path
 import coverage
 import pytest
 
+from tests.mutants.parts import NOT_MEASURED
+
 PLACE = Path(os.environ["ACCORD_MUTANTS_MAP"])
 COVERAGE = coverage.Coverage(
     data_file=str(PLACE), source=[os.environ["ACCORD_MUTANTS_SOURCE"]], config_file=False, messages=False
@@ -20,6 +22,13 @@ NOT_PASSED: dict[str, str] = {}
 
 def pytest_configure() -> None:
     COVERAGE.start()
+
+
+def pytest_collection_modifyitems(items) -> None:
+    for item in items:
+        if why := NOT_MEASURED.get(item.name.partition("[")[0]):
+            NOT_PASSED[item.nodeid] = why
+    items[:] = [item for item in items if item.nodeid not in NOT_PASSED]
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -105,6 +105,8 @@ PARTS = {
         (
             "unit/stores/*",
             "unit/ledger/*",
+            "unit/session/*",
+            "unit/integrations/test_stored.py",
             "unit/cli/test_ledger.py",
             "unit/cli/test_sessions.py",
             "unit/cli/test_verify.py",
@@ -125,8 +127,13 @@ NEVER = {
     "stores/test_guard_crashes.py": "they kill processes, which no coverage sees",
     "stores/test_servers.py": "they start and stop servers",
     "faults/test_ledger_crashes.py": "they kill processes, which no coverage sees",
+    "faults/test_guard_interrupts.py": "they trace lines themselves",
+    "faults/test_threads.py": "they trace lines themselves",
     "spec/agents/*": "they look at the text of agents, and run for long",
 }
+
+NOT_MEASURED = {"test_cancelled_at_random_points": "throws into threads, wherever they are: into coverage too"}
+"""Single tests of files that are measured."""
 
 
 def test_files(names: list[str], tests: Path = ROOT / "tests") -> list[str]:
