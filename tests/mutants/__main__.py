@@ -93,7 +93,9 @@ def _part(name: str, draw: list, jobs: int, listed: dict) -> tuple[list[Tried], 
                 pool.shutdown(wait=False, cancel_futures=True)
                 say("stopped; the same command goes on from here")
                 raise SystemExit(130) from None
-    return [Tried(part, module, mutant, known[mutant.id], listed.get(mutant.id)) for part, module, mutant in draw], left_out
+    return [
+        Tried(part, module, mutant, known[mutant.id], listed.get(mutant.id)) for part, module, mutant in draw
+    ], left_out
 
 
 if __name__ == "__main__":

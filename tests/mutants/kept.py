@@ -36,7 +36,9 @@ def reasons(text: str) -> dict[str, Reason]:
         if line.startswith("- "):
             read = LINE.match(line)
             if read is None or read["id"] in found:
-                raise SystemExit(f"survivors.md:{number}: not `- \\`id\\` \\`path\\` …: reason`, or listed twice: {line}")
+                raise SystemExit(
+                    f"survivors.md:{number}: not `- \\`id\\` \\`path\\` …: reason`, or listed twice: {line}"
+                )
             found[read["id"]] = Reason(**read.groupdict())
     return found
 

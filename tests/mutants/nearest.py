@@ -75,7 +75,9 @@ class Map:
         order = sorted(reached, key=self._cost)
         if len(reached) < FEW:
             files = {test.partition("::")[0] for test in reached}
-            order += sorted((t for t in self.seconds if t.partition("::")[0] in files and t not in reached), key=self._cost)
+            order += sorted(
+                (t for t in self.seconds if t.partition("::")[0] in files and t not in reached), key=self._cost
+            )
         chosen: dict[str, float] = {}
         for test in order:
             if (seconds := seconds - self.seconds[test]) < 0:
@@ -97,7 +99,11 @@ class Map:
                 continue
             statement = next(node for node in reversed(around) if isinstance(node, ast.stmt))
             header = range(statement.lineno, _first_of_body(statement))
-            for each in (lines, header, range(function.body[0].lineno, function.end_lineno + 1) if _thin(function) else ()):
+            for each in (
+                lines,
+                header,
+                range(function.body[0].lineno, function.end_lineno + 1) if _thin(function) else (),
+            ):
                 tests = set().union(*(held[line] for line in each if line in held))
                 if tests:
                     found |= tests

@@ -128,7 +128,7 @@ NEVER = {
     "stores/test_servers.py": "they start and stop servers",
     "faults/test_ledger_crashes.py": "they kill processes, which no coverage sees",
     "faults/test_guard_interrupts.py": "they trace lines themselves",
-    "faults/test_threads.py": "they trace lines themselves",
+    "faults/test_threads*": "they trace lines themselves",
     "spec/agents/*": "they look at the text of agents, and run for long",
 }
 

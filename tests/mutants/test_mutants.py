@@ -178,7 +178,12 @@ def test_verdicts_hold_while_the_tests_that_they_rest_on_stay(tmp_path):
 
 def test_the_report_counts_and_tells_what_is_new(modules):
     draw = drawn(modules, 1, 4)
-    outcome = [Verdict("found", "a.py::b", 1), Verdict("survived", "", 7), Verdict("unreached"), Verdict("hung", "a.py::c")]
+    outcome = [
+        Verdict("found", "a.py::b", 1),
+        Verdict("survived", "", 7),
+        Verdict("unreached"),
+        Verdict("hung", "a.py::c"),
+    ]
     reason = kept.Reason(draw[1][2].id, draw[1][2].path, "only speed")
     some = [
         Tried(part, module, mutant, verdict, reason if mutant.id == reason.id else None)

@@ -15,7 +15,9 @@ from tests.mutants.text import Edit, Module
 Found = Iterator[tuple[ast.AST, tuple[Edit, ...]]]
 
 LOOKS_UP = {"get", "pop", "setdefault", "add", "discard", "remove"}
-IDENTIFIES = re.compile(r"key|ident|place|digest|seal|sign|hash|hmac|checksum|fingerprint|slot|namespace", re.IGNORECASE)
+IDENTIFIES = re.compile(
+    r"key|ident|place|digest|seal|sign|hash|hmac|checksum|fingerprint|slot|namespace", re.IGNORECASE
+)
 GENERIC = {"dict", "list", "tuple", "set", "frozenset", "type", "Counter", "defaultdict"}
 
 

@@ -116,6 +116,20 @@ def test_known_violations_do_not_fail(accord, trace, config, tmp_path):
     assert accord("trace", "validate", baseline).exit_code == 2
 
 
+@pytest.mark.parametrize(
+    "violations",
+    [["X"], [["X"]], ["X1"], [["X", "1"]], [["X", True]], [[1, 1]], [["X", 1, 2]], [{"0": 1, "1": 2}], {"X": 1}, None],
+    ids=repr,
+)
+def test_a_baseline_that_says_anything_else_of_violations_is_refused(accord, trace, config, tmp_path, violations):
+    run = {"fingerprint": None, "events": 1, "hashes": [], "violations": violations}
+    baseline = tmp_path / "baseline.json"
+    baseline.write_text(json.dumps({"accord_trace_baseline": 1, "runs": {"a": run}}))
+    result = accord("trace", "validate", trace("bad", BAD), "--config", config, "--baseline", baseline)
+    assert result.exit_code == 2
+    assert "run `a` cannot be read" in result.stderr
+
+
 def test_fingerprints(accord, trace):
     one, two = trace("one", GOOD), trace("two", ("b", []), GOOD)
     first = accord("trace", "fingerprint", one).stdout

@@ -9,7 +9,8 @@ import pytest
 from accord.errors import UsageError
 from accord.trace import Redaction, TraceEvent, TracePayloadNormaliser, TraceRecorder, trace_fingerprint
 from accord.trace.drift import compare
-from accord.trace.fingerprint import fingerprint_events
+from accord.trace.fingerprint import Fingerprinter, fingerprint_events
+from accord.trace.reading import Line
 from accord.trace.run_summary import RunSummary, TraceSummary
 
 
@@ -234,6 +235,34 @@ def test_the_first_difference_is_found():
     assert first(trace(q="y")) == ("drift", 1)
     assert first(trace()) == ("same", None)
     assert first(trace()[:2]) == ("drift", 2)
+
+
+@pytest.mark.parametrize("changed", [0, 900, 1_024, 2_499, None])
+def test_a_long_trace_that_is_not_kept_has_the_fingerprint_of_one_that_is(changed):
+    """Longer than what waits, with more kinds than are remembered: nothing of it gets lost on the way."""
+    events = [Line(seq, f"kind {seq % 1_250}", {"n": seq}, None, None) for seq in range(2_500)]
+    kept = Fingerprinter()
+    kept.extend(events)
+    if changed is not None:
+        events[changed] = Line(changed, events[changed].kind, {"n": -1}, None, None)
+    ways = [Fingerprinter(keep=False) for _ in range(3)]
+    for event in events:
+        ways[0].add(event.seq, event.kind, event.payload)
+    ways[1].extend(events)
+    for start in range(0, len(events), 7):
+        ways[2].extend(events[start : start + 7])
+    (value,) = {one.value for one in ways}
+    assert (value == kept.value) is (changed is None)
+    assert len(kept.finish()) == len(kept.finish().hashes) == ways[2].count == 2_500
+    assert ways[2].finish().digests == b""
+
+
+@pytest.mark.parametrize("normaliser", [None, lambda payload: {**payload, "more": 1}])
+def test_what_an_event_carries_counts_whatever_it_is(normaliser):
+    odd = [[], [1], "text", 7, False, {"a": 1}, {"a": 2}]
+    prints = [trace_fingerprint([Line(0, "note", payload, None, None)], normaliser) for payload in [*odd, None, {}]]
+    assert prints.pop() == prints[-1]
+    assert len(set(prints)) == len(prints)
 
 
 def test_algorithms():

@@ -51,6 +51,7 @@ def test_the_payloads_are_those_users_know():
     ]
     assert [event.seq for event in recorder.events] == list(range(15))
     assert {event.run for event in recorder.events} == {("r", "e")}
+    recorder.get_tool_sequence().clear()
     assert recorder.get_tool_sequence() == ["search", "search"]
 
 

@@ -556,6 +556,30 @@ def test_a_trace_is_judged_as_a_guard_would():
     assert protocol(block, [call("look"), "go"]) == [("PROTOCOL_VIOLATION", 1)]
 
 
+WAYS = (
+    "rec L.!{a.?a.L, b.?b.end, end}",
+    "protocol P = rec L.{!a.{?a(error == null).L, ?a(error != null).!b.L}, !b.?b.L, end}\ntools { a fails done  b fails undone }",
+    'protocol P = rec L.!{a.L, b.L, end}\nrule "r" { before !b require ?a }\nrule "s" { at most 1 ?a }\ntools { a fails undone }',
+)
+
+
+@pytest.mark.parametrize("text", WAYS)
+def test_the_quick_way_through_a_call_and_its_result_is_the_long_way(text, tally):
+    """Something said between all of them takes every trace the long way: with other ids, other tools and failures."""
+    said = ("chat_start", {"messages": [{"role": "user", "content": "hm"}]})
+    steps = [C("a", "1"), C("a", "2"), C("b", "1"), R("a", "1"), R("a", "2"), R("b", "1"), result("a")]
+    steps += [result("a", ok=False, error="no", tool_call_id="1"), result("a", ok=False, tool_call_id="1")]
+    plan = compile_trace_config(config(protocol={"contract": text}, tool_results={"enabled": False}))
+    refused = 0
+    for given in itertools.product(steps, repeat=3):
+        quick = found(events(*given), plan)
+        slow = found(events(*(one for step in given for one in (step, said))), plan)
+        assert quick == [(code, seq // 2) for code, seq in slow], given
+        refused += bool(quick)
+    assert 50 < refused < len(steps) ** 3
+    tally("traces judged the quick and the long way", len(steps) ** 3)
+
+
 def test_a_result_knows_its_call_whatever_ids_say():
     about = "protocol P = rec L.{!pay.L, ?pay(call.amount == 3).L, end}"
     given = [call("pay", {"amount": 3}), call("pay", {"amount": 9}, tool_call_id="2"), result("pay")]
@@ -665,7 +689,16 @@ def test_runs_are_judged_by_themselves():
 def test_a_run_is_its_run_and_its_example():
     """Runs that share one of both interleave, and nothing of one is taken for the other's."""
     ids = [("r", "e"), ("r", "f"), ("s", "e"), ("s", None), (None, "e"), (None, None)]
-    steps = [start("1"), chunk(0, "1"), C("a", "1"), "generate_start", chunk(1, "1"), R("a", "1"), "generate_end", end("1")]
+    steps = [
+        start("1"),
+        chunk(0, "1"),
+        C("a", "1"),
+        "generate_start",
+        chunk(1, "1"),
+        R("a", "1"),
+        "generate_end",
+        end("1"),
+    ]
     numbered = [(step, run) for step in steps for run in ids]
     given = [
         TraceEvent(seq, *(step if isinstance(step, tuple) else (step, {})), *run)
