@@ -1,7 +1,7 @@
-"""`python -m tests.mutants --seed 1 --count 160 --part trace`: plant mistakes, ask the tests, say what they did not find.
+"""Plant mistakes, ask the tests, say what they did not find: `python -m tests.mutants --count 40 --part trace`.
 
-It exits with 1 if a mistake survived that `survivors.md` does not list, and can be gone on with after Ctrl-C: verdicts and the
-map are kept in `.mutants`, by the digests of what they depend on.
+It exits with 1 if a mistake survived that `survivors.md` does not list. The same command goes on after Ctrl-C: verdicts
+and maps are kept in `.mutants`, by the digests of what they depend on.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from tests.mutants import kept
 from tests.mutants.drawing import drawn, modules_of
 from tests.mutants.nearest import digest_of, map_of, source_digest
-from tests.mutants.parts import KEPT, PARTS, ROOT, test_files
+from tests.mutants.parts import KEPT, PARTS, ROOT, files_for
 from tests.mutants.report import Tried, as_json, told
 from tests.mutants.text import difference
 from tests.mutants.trying import Copies, tried
@@ -53,7 +53,7 @@ def main(arguments: list[str]) -> int:
         some, out = _part(name, [each for each in draw if each[0] == name], wanted.jobs, listed)
         outcome += some
         left_out |= out
-    gone = kept.gone([each for each in listed.values()])
+    gone = kept.gone(list(listed.values()))
     for piece in told(outcome, gone, left_out):
         say(piece)
     if wanted.json:
@@ -63,7 +63,7 @@ def main(arguments: list[str]) -> int:
 
 def _part(name: str, draw: list, jobs: int, listed: dict) -> tuple[list[Tried], dict[str, str]]:
     """The mistakes of one part: tried, or known from a run before."""
-    files = test_files([name])
+    files = files_for([name])
     digests = {file: digest_of([ROOT / "tests" / file]) for file in files}
     tests = digest_of([ROOT / "tests" / file for file in files])
     verdicts = kept.Verdicts(KEPT / source_digest() / "verdicts" / name)

@@ -1,4 +1,4 @@
-"""A plugin for pytest that runs chosen tests in a chosen order and writes down which of them fails. Only `trying` uses it.
+"""A plugin for pytest that runs chosen tests in a chosen order and writes down which fails; only `trying` uses it.
 
 A test that takes far longer than it did without the mistake hangs: that has found the mistake, and ends the process.
 """

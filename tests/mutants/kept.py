@@ -1,4 +1,4 @@
-"""`survivors.md`: every mistake that no test finds, with the reason why none need; and the verdicts of runs, kept to go on with.
+"""`survivors.md`, where every mistake that no test finds has its reason; and the verdicts of runs, kept to go on with.
 
 A line of it is `` - `id` `path` in `function`, the change: the reason``. Only the id and the path are read.
 """

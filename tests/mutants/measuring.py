@@ -1,4 +1,4 @@
-"""A plugin for pytest that writes down which lines each test executes, and how long it takes; only `nearest` uses it."""
+"""A plugin for pytest that writes down which lines each test executes, and how long it takes; for `nearest` alone."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Which tests execute which lines, how long they take, and so which of them are nearest to a mistake.
 
-Measured once with coverage.py, one test file at a time in a process of its own, and kept by the digest of the source and of the
-file. What did not pass, took too long or could not be measured is left out of the map, and listed with the reason.
+Measured once with coverage.py, one test file at a time in a process of its own, and kept by the digests of the source
+and of the file. What did not pass, took too long or could not be measured is left out of the map, and listed.
 """
 
 from __future__ import annotations

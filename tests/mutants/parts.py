@@ -136,8 +136,9 @@ NOT_MEASURED = {"test_cancelled_at_random_points": "throws into threads, whereve
 """Single tests of files that are measured."""
 
 
-def test_files(names: list[str], tests: Path = ROOT / "tests") -> list[str]:
+def files_for(names: list[str]) -> list[str]:
     """The test files of some parts, relative to `tests`, without those that are never asked."""
+    tests = ROOT / "tests"
     files = sorted(path.relative_to(tests).as_posix() for path in tests.rglob("test_*.py"))
     wanted = [pattern for name in names for pattern in PARTS[name].tests]
     return [

@@ -88,7 +88,8 @@ def told(tried: list[Tried], gone: list[Reason], left_out: dict[str, str]) -> It
         yield f"survivors.md lists `{reason.id}` in {reason.path}, which is no mutant any more: remove the line"
     for each in tried:
         if each.reason and each.verdict.is_found:
-            yield f"survivors.md lists `{each.mutant.id}` in {each.mutant.path}, which {each.verdict.by} finds: remove the line"
+            what = f"`{each.mutant.id}` in {each.mutant.path}"
+            yield f"survivors.md lists {what}, which {each.verdict.by} finds: remove the line"
     if left_out:
         yield f"\n{len(left_out)} tests or files are not in the map:"
         yield from (f"  {test}: {why}" for test, why in sorted(left_out.items()))

@@ -12,7 +12,7 @@ from tests.mutants.__main__ import main
 from tests.mutants.drawing import drawn, modules_of
 from tests.mutants.nearest import Map, map_of
 from tests.mutants.operators import OPERATORS
-from tests.mutants.parts import NEVER, PARTS, ROOT, SOURCE, test_files as files_of
+from tests.mutants.parts import NEVER, PARTS, ROOT, SOURCE, files_for
 from tests.mutants.report import Tried, as_json, told
 from tests.mutants.text import Edit, Module
 from tests.mutants.trying import Copies, Verdict, tried
@@ -62,7 +62,7 @@ def test_a_draw_is_spread_over_parts_and_operators(modules):
 def test_every_part_has_sources_and_tests():
     for name, part in PARTS.items():
         assert all((SOURCE / source).exists() for source in part.sources)
-        assert len(files_of([name])) > 3, name
+        assert len(files_for([name])) > 3, name
         for pattern in part.tests:
             assert any((ROOT / "tests").glob(pattern.removesuffix("*") + "*")), pattern
     for pattern in NEVER:

@@ -158,7 +158,7 @@ def _shown(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def made(module: Module, operator: str, found: Iterator[tuple[ast.AST, tuple[Edit, ...]]]) -> Iterator[Mutant]:
-    """Mutants from what an operator has found, each with its name; equal ones in a function are told apart by their order."""
+    """Mutants from what an operator has found; equal ones in a function are told apart by their order."""
     seen: dict[str, int] = {}
     for node, edits in found:
         where = module.where(node)

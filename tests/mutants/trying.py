@@ -1,7 +1,7 @@
 """One mistake is planted in a copy of the source, and the nearest tests run against it in a process of their own.
 
-The tree is never touched: tests come from it, accord from the copy, which stands first on the path. A process that does not
-end is ended, with all that it has started, and counts as having found the mistake.
+The tree is never touched: tests come from it, accord from the copy, which stands first on the path. A process that
+does not end is ended, with all that it has started, and counts as having found the mistake.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib.util import cache_from_source
 from pathlib import Path
+from typing import Self
 
 from tests.mutants.parts import ROOT, SOURCE
-from tests.mutants.text import Module, Mutant
+from tests.mutants.text import Module
 
 SECONDS = 90  # for the tests of one mistake
 STARTING = 45  # and for starting Python on a busy machine
@@ -76,7 +77,7 @@ class Copies:
         self._free: queue.Queue[Copy] = queue.Queue()
         self._many = many
 
-    def __enter__(self) -> Copies:
+    def __enter__(self) -> Self:
         for number in range(self._many):
             copy = Copy(self.place / str(number))
             shutil.copytree(SOURCE, copy.source, ignore=shutil.ignore_patterns("__pycache__"))
@@ -136,6 +137,3 @@ def ended(ran: subprocess.Popen, seconds: float) -> str | None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(ran.pid, signal.SIGKILL)
         ran.wait()
-
-
-__all__ = ["SECONDS", "Copies", "Copy", "Mutant", "Verdict", "ended", "tried"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from tests.mutants.text import Edit, Module
 
@@ -58,7 +59,7 @@ def logic(module: Module) -> Found:
             case ast.BoolOp(op=joined, values=values):
                 is_and = isinstance(joined, ast.And)
                 token, other, nothing = (rb"\band\b", b"or", b"True") if is_and else (rb"\bor\b", b"and", b"False")
-                for left, right in zip(values, values[1:], strict=False):
+                for left, right in pairwise(values):
                     if edit := _token(module, left, right, token, other):
                         yield node, (edit,)
                 for value in values:

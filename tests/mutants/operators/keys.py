@@ -1,7 +1,7 @@
 """Mistakes in identities: something is remembered, looked up or sealed by less than what makes it one thing.
 
-A part is left out wherever the same mapping is used in its class or module: left out in one place only it would be a mere
-miss, which every test sees.
+A part is left out wherever the same mapping is used in its class or module: left out in one place only it would be a
+mere miss, which every test sees.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""Mistakes in what is done: a guard that is gone, a write that is forgotten or comes too early, a failure that is swallowed."""
+"""Mistakes in what is done: a guard is gone, a write is forgotten or comes too early, a failure is swallowed."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from tests.mutants.text import Edit, Module
 
@@ -29,7 +31,7 @@ def order(module: Module) -> Found:
             block = getattr(node, field, None)
             if not isinstance(block, list):
                 continue
-            for first, second in zip(block, block[1:], strict=False):
+            for first, second in pairwise(block):
                 made = _is_construction(module, first) and _is_construction(module, second)
                 if _writes(first) and _writes(second) and not made and _could_fail(first, second):
                     yield (
@@ -82,9 +84,8 @@ def _left_out(module: Module, node: ast.Call) -> Found:
     for keyword in node.keywords:
         if keyword.arg is not None:
             start, end = module.span(keyword)
-            rest = module.text[end:]
-            comma = len(rest) - len(rest.lstrip())
-            yield node, (Edit(start, end + comma + 1 if rest[comma : comma + 1] == b"," else end, b""),)
+            comma = re.match(rb"\s*,\s*", module.text[end:])
+            yield node, (Edit(start, end + (comma.end() if comma else 0), b""),)
 
 
 def _writes(node: ast.AST) -> bool:

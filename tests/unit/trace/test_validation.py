@@ -228,7 +228,7 @@ ONCE = config(tool_results={"require_exactly_one_result": False})
     ("pair", "again", "known", "unknown"),
     [
         (lambda n: (C("a", n), R("a", n)), lambda n: R("a", n), "have all been answered", "has not been called"),
-        (lambda n: (C("a", n), C("a", n), R("a", n), R("a", n)), lambda n: R("a", n), "have all been", "has not been called"),
+        (lambda n: (*[C("a", n)] * 2, *[R("a", n)] * 2), lambda n: R("a", n), "have all been", "has not been called"),
         (lambda n: (start(n), end(n)), chunk_of := lambda n: chunk(0, n), "which has ended", "which has not begun"),
         (lambda n: (start(n), ("error", {"stream_id": n})), chunk_of, "which has ended", "which has not begun"),
     ],
@@ -558,8 +558,12 @@ def test_a_trace_is_judged_as_a_guard_would():
 
 WAYS = (
     "rec L.!{a.?a.L, b.?b.end, end}",
-    "protocol P = rec L.{!a.{?a(error == null).L, ?a(error != null).!b.L}, !b.?b.L, end}\ntools { a fails done  b fails undone }",
-    'protocol P = rec L.!{a.L, b.L, end}\nrule "r" { before !b require ?a }\nrule "s" { at most 1 ?a }\ntools { a fails undone }',
+    """protocol P = rec L.{!a.{?a(error == null).L, ?a(error != null).!b.L}, !b.?b.L, end}
+    tools { a fails done  b fails undone }""",
+    """protocol P = rec L.!{a.L, b.L, end}
+    rule "r" { before !b require ?a }
+    rule "s" { at most 1 ?a }
+    tools { a fails undone }""",
 )
 
 
@@ -788,8 +792,7 @@ def test_fail_fast_stops_when_all_that_began_before_its_first_violation_is_over(
 
     def endless():
         given = [call("a", tool_call_id="1"), "generate_end", call("b", tool_call_id="2"), "generate_end"]
-        for event in events(*given, result("a", tool_call_id="1")):
-            yield event
+        yield from events(*given, result("a", tool_call_id="1"))
         for seq in itertools.count(5):
             read.append(seq)
             assert len(read) < 50
