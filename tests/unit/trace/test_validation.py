@@ -572,7 +572,7 @@ def test_the_quick_way_through_a_call_and_its_result_is_the_long_way(text, tally
     """Something said between all of them takes every trace the long way: with other ids, other tools and failures."""
     said = ("chat_start", {"messages": [{"role": "user", "content": "hm"}]})
     steps = [C("a", "1"), C("a", "2"), C("b", "1"), R("a", "1"), R("a", "2"), R("b", "1"), result("a")]
-    steps += [result("a", ok=False, error="no", tool_call_id="1"), result("a", ok=False, tool_call_id="1")]
+    steps += [result("a", ok=False, error="no", tool_call_id="1"), result("b", ok=False, tool_call_id="1")]
     plan = compile_trace_config(config(protocol={"contract": text}, tool_results={"enabled": False}))
     refused = 0
     for given in itertools.product(steps, repeat=3):
