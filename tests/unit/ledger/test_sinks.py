@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from tests.ledgers import check, fill, honest
 
 from accord import FileSink, Ledger, MemorySink, UsageError
 from accord.ledger import file_sink
+
+OPEN = Path("/proc/self/fd")
 
 
 @pytest.fixture(params=["memory", "file"])
@@ -154,3 +158,20 @@ def test_changes_by_others_are_not_buried(tmp_path, change):
             ledger._write({"act": "mend", "bytes": 0, "sha256": "0" * 64})
         if change != "delete":
             assert path.read_bytes() in {before + b"garbage", before[:-5]}
+
+
+@pytest.mark.skipif(not OPEN.is_dir(), reason="needs /proc")
+@pytest.mark.parametrize("fails", [False, True])
+def test_nothing_stays_open_of_what_was_opened_to_flush(tmp_path, monkeypatch, fails):
+    def sync(descriptor):
+        raise OSError(errno.EIO, "broken")
+
+    open_before = len(list(OPEN.iterdir()))
+    if fails:
+        monkeypatch.setattr(file_sink.os, "fsync", sync)
+    for number in range(3):
+        try:
+            FileSink(tmp_path / f"ledger{number}").close()
+        except UsageError:
+            assert fails
+    assert len(list(OPEN.iterdir())) == open_before

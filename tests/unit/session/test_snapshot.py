@@ -1,5 +1,6 @@
 """Sessions of several roles at rest, and in a ledger."""
 
+import itertools
 import json
 
 import pytest
@@ -90,14 +91,27 @@ def test_every_attempt_is_in_the_ledger():
         recorded.observe("A", "Z", "x")
     assert isinstance(recorded.close(), Violation)
     assert recorded.ledger.verify().ok
-    entries = [json.loads(line)["entry"] for line in sink.lines()] if hasattr(sink, "lines") else None
-    if entries:
-        assert [entry.get("verdict") for entry in entries if entry.get("act") == "attempt"] == [
-            "ok",
-            "violation",
-            "misuse",
-            "violation",
-        ]
+    assert answers(sink) == ["ok", "violation", "misuse", "violation"]
+
+
+def answers(sink):
+    entries = [json.loads(line)["entry"] for line in sink.data.splitlines()[1:]]
+    return [entry["verdict"] for entry in entries if entry["act"] == "attempt"]
+
+
+def test_what_is_recorded_is_what_was_answered_whoever_it_is_between():
+    """Of two roles only one may send to the other, and of two labels one is next."""
+    sink = MemorySink()
+    recorded = RecordedSession(Session(TEXT, mode="refuse"), Ledger(sink))
+    said = []
+    for _ in range(2):
+        for label in "xyz":
+            for sender, receiver in itertools.permutations("ABC", 2):
+                verdict = recorded.observe(sender, receiver, label)
+                said.append("ok" if verdict == Ok() else "violation")
+    assert answers(sink) == said
+    assert said.count("ok") == 3
+    assert recorded.watched.status == "complete"
 
 
 def test_endpoints_are_recorded():

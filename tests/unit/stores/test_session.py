@@ -60,3 +60,9 @@ def test_a_store_that_does_not_look():
     assert StoredSession(Lazy(), ONCE, "s1").send("pay") == Blocked(
         "the session cannot be kept (the store has not looked at it)"
     )
+
+
+@pytest.mark.parametrize(("began", "asked", "is_late"), [(5, 14, False), (5, 16, True), (100, 109, False)])
+def test_a_deadline_is_counted_from_when_the_session_begins(began, asked, is_late):
+    session = StoredSession(MemoryStore(), "!ask within 10s else !remind.end", "s1", at=began)
+    assert isinstance(session.send("ask", at=asked), Violation if is_late else Ok)

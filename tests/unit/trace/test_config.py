@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from accord.diagnostics import Source
 from accord.errors import ContractError, UsageError
 from accord.trace import TraceConfig, compile_trace_config, load_trace_config
 from accord.trace import config as tables
-from accord.trace.yaml_text import LONGEST
+from accord.trace.yaml_text import LONGEST, read_yaml
 
 # Every key with its default, as users write them.
 DEFAULTS = """
@@ -361,3 +362,11 @@ def test_what_is_wrong_with_a_contract_of_its_own_is_told_when_it_is_loaded(tmp_
         load_trace_config(path)
     path.write_text("protocol P = !a.end")
     assert load_trace_config(path).contracts.protocol.file == str(path)
+
+
+def test_the_place_of_a_value_ends_where_it_ends():
+    text = "a: [1, 2]\nb:\n  c: {d: x}\n  e: [\n    3]\nf: []\n"
+    _, places, _ = read_yaml(Source(text, "x.yaml"))
+    ends = {path: text[span.start : span.end] for path, span in places.values.items()}
+    assert (ends["a",], ends["a", 1], ends["b", "c"], ends["f",]) == ("[1, 2", "2", "{d: x", "[")
+    assert ends["b", "e"] == "[\n    3"
