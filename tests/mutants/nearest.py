@@ -10,6 +10,7 @@ import ast
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 from collections import defaultdict
@@ -111,7 +112,7 @@ class Map:
         return found
 
     def _dependents(self, module: Module, around: list[ast.AST], lines: range) -> set[str]:
-        """Who uses what an import has executed: the functions that name it, else all of the class, else of the file."""
+        """Who uses what an import has executed: what names it, here or elsewhere; else its class, or its file."""
         held = self.lines[module.path]
         names = {
             target.id
@@ -126,11 +127,30 @@ class Map:
             if getattr(node, "id", getattr(node, "attr", None)) in names and node.lineno not in lines
         }
         owner = next((node for node in reversed(around) if isinstance(node, ast.ClassDef)), None)
-        wholes = [using, range(owner.lineno, owner.end_lineno + 1) if owner else (), held.keys()]
-        for whole in wholes:
-            if tests := set().union(*(held[line] for line in whole if line in held)):
-                return tests
-        return set()
+
+        def executing(some: Iterable[int]) -> set[str]:
+            return set().union(*(held[line] for line in some if line in held))
+
+        return (
+            executing(using)
+            or (self._abroad(names) if owner is None else set())
+            or executing(range(owner.lineno, owner.end_lineno + 1) if owner else ())
+            or executing(held.keys())
+        )
+
+    def _abroad(self, names: set[str]) -> set[str]:
+        """The tests that execute lines of other modules with these names in them."""
+        if not names:
+            return set()
+        named = re.compile(rf"\b({'|'.join(map(re.escape, names))})\b")
+        return set().union(
+            *(
+                self.lines[path][line]
+                for path in list(self.lines)
+                for line, text in enumerate((SOURCE / path).read_text().splitlines(), 1)
+                if line in self.lines[path] and named.search(text)
+            )
+        )
 
     def _cost(self, test: str) -> tuple[float, str]:
         return (self.seconds[test] + 0.002) * self.breadth[test], test
@@ -186,6 +206,6 @@ def _measure(file: str, place: Path, copies: Copies) -> None:
         if said is None:
             told.write_text(json.dumps({"why": f"takes longer than {LONGEST_FILE} seconds"}))
         elif not told.exists():
-            told.write_text(json.dumps({"why": f"could not be measured: {said[-300:]}"}))
+            told.write_text(json.dumps({"why": f"nothing of accord was measured: {said[-200:].strip()}"}))
         else:
             told.write_text(json.dumps({**json.loads(told.read_text()), "source": str(copy.source)}))

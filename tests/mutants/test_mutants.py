@@ -111,6 +111,18 @@ def test_a_constant_belongs_to_those_who_use_it_and_a_line_that_nobody_executes_
     assert asked(small_map({5: ["t.py::a"]}), b"1 < 2", b"1 > 2") == []
 
 
+def test_a_constant_that_other_modules_use_belongs_to_their_tests(monkeypatch, tmp_path):
+    monkeypatch.setattr("tests.mutants.nearest.SOURCE", tmp_path)
+    (tmp_path / "small.py").write_text("LEAST = 1\n")
+    (tmp_path / "other.py").write_text("from small import LEAST\n\nprint(1)\nprint(LEAST)\n")
+    whole = small_map({}, {"u.py::using": 0.1, "u.py::not_using": 0.1})
+    whole.lines["other.py"][3].add("u.py::not_using")
+    whole.lines["other.py"][4].add("u.py::using")
+    module = Module("small.py", b"LEAST = 1\n")
+    mutant = type("Planted", (), {"edits": replaced(module, b"1", b"2")})
+    assert next(iter(whole.nearest(module, mutant, 60.0))) == "u.py::using"
+
+
 def test_a_mistake_is_found_an_equal_text_survives_and_an_endless_one_hangs(tmp_path):
     """The mistakes are planted in the real source, and the tree stays as it is."""
     module = of_source("session/session.py")
