@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from accord.errors import UsageError, ViolationError
@@ -213,9 +212,6 @@ def failed(claim: Claim) -> ToolResult:
 
 def finished(claim: Claim, value: object) -> ToolResult:
     """The result of a call whose tool returned that."""
-    if isawaitable(value):
-        getattr(value, "close", lambda: None)()
-        return claim.result(error="the tool is asynchronous and was not waited for")
     why = payloads.why_not_json(value)
     if why is not None:
         return replace(claim.result(error=f"the tool has run, but its result is no JSON: {why}"), withheld=value)

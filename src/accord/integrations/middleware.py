@@ -7,10 +7,10 @@ differ in how tools run and in nothing else.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from inspect import isawaitable, iscoroutinefunction
 from threading import RLock
 from typing import TYPE_CHECKING
 
+from accord.calling import kind_of, to_the_end, to_the_end_async
 from accord.errors import UsageError
 from accord.integrations import batch
 from accord.integrations.batch import Claim, Labels
@@ -107,7 +107,7 @@ class ToolMiddleware:
     def _in_turn(self, calls: list[ToolCall], content: str | None, receipt: Receipt | None) -> list[ToolResult]:
         claims = batch.look_at(calls, self._tools)
         for claim in claims:
-            if iscoroutinefunction(claim.tool):
+            if claim.tool is not None and kind_of(claim.tool) in {"coroutine", "async generator"}:
                 raise UsageError(f"the tool `{claim.call.name}` is asynchronous; use `aexecute` or `aprocess`")
         claims = self._reserved(claims, content, receipt)
         return self._answered(claims, [_run(claim) for claim in claims])
@@ -148,7 +148,7 @@ def _run(claim: Claim) -> ToolResult:
     if not claim.may_run or claim.tool is None or claim.arguments is None:
         return batch.failed(claim)
     try:
-        value = claim.tool(**claim.arguments)
+        value = to_the_end(claim.tool(**claim.arguments))
     except Exception as error:  # noqa: BLE001 - whatever a tool does wrong, the model is told and the session goes on
         return claim.result(error=batch.in_words(error))
     return batch.finished(claim, value)
@@ -158,9 +158,7 @@ async def _run_async(claim: Claim) -> ToolResult:
     if not claim.may_run or claim.tool is None or claim.arguments is None:
         return batch.failed(claim)
     try:
-        value = claim.tool(**claim.arguments)
-        if isawaitable(value):
-            value = await value
+        value = await to_the_end_async(claim.tool(**claim.arguments))
     except Exception as error:  # noqa: BLE001 - as above
         return claim.result(error=batch.in_words(error))
     return batch.finished(claim, value)

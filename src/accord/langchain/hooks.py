@@ -37,6 +37,7 @@ from accord.langchain.running import Runner
 from accord.langchain.schema import make_schema
 from accord.langchain.sealing import Where
 from accord.langchain.threads import AsyncThreadSession, Thread, ThreadSession
+from accord.langchain.whole import run_whole
 from accord.monitor.verdicts import Ok
 from accord.monitor.wording import quote_text
 
@@ -238,7 +239,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             return run
         try:
             with self._around(run):
-                result = handler(run.request)
+                result = handler(run_whole(run.request))
         except GraphBubbleUp:
             self._runner.suspend(run)
             raise
@@ -288,7 +289,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             return run
         try:
             with self._around(run):
-                result = await handler(run.request)
+                result = await handler(run_whole(run.request))
         except GraphBubbleUp:
             await self._beside(self._runner.suspend, run)
             raise

@@ -10,10 +10,10 @@ INVARIANT: a tool runs only after a decision that admits it has been kept. Whate
 from __future__ import annotations
 
 import time
-from functools import partial, wraps
-from inspect import iscoroutinefunction
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
+from accord.calling import kind_of, name_of
 from accord.calls.entries import Out
 from accord.calls.worlds import TOO_MANY
 from accord.choreography.compiling import compile_contract
@@ -28,7 +28,8 @@ from accord.integrations.guard.looking import GuardedTool, as_calls, look_at
 from accord.integrations.guard.observing import Observer, Observers, Watched
 from accord.integrations.guard.options import Options, check_observers, duration, make_policy
 from accord.integrations.guard.restarting import begin_turn
-from accord.integrations.guard.running import run, run_function
+from accord.integrations.guard.functions import guarded_like
+from accord.integrations.guard.running import run
 from accord.integrations.guard.session import LiveSession
 from accord.integrations.guard.speaking import say
 from accord.integrations.guard.status import status_of
@@ -159,7 +160,8 @@ class Guard:
     def tool(self, function: Callable[..., Any] | None = None, /, *, name: str | None = None) -> Any:
         """Guard a function: `@guard.tool`, or `@guard.tool(name="other")` if the contract knows it by another name.
 
-        A call that may not run raises `ProtocolViolationError`, whose text is what to tell the model.
+        A call that may not run raises `ProtocolViolationError`, whose text is what to tell the model. A coroutine
+        function or a generator stays one: its call is made when it begins and counts when it has run to its end.
 
         Example:
             >>> guard = Guard("!pay(amount <= 10).end")
@@ -174,23 +176,15 @@ class Guard:
         return self._guarded(function, name=name)
 
     def _guarded(self, function: Callable[..., Any], *, name: str | None) -> Callable[..., Any]:
-        known = function.__name__ if name is None else name
+        if not callable(function):
+            raise UsageError(f"a function is guarded, got `{type(function).__name__}`")
+        known = name_of(function) if name is None else name
         self.register(known, function)
         tool = self._tools[known]
-        if iscoroutinefunction(function):
-            from accord.integrations.guard.running_async import run_function_async  # noqa: PLC0415 - the same
-
-            @wraps(function)
-            async def guarded_async(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - whatever the function takes
-                return await run_function_async(self._session, known, tool, tool.gather(args, kwargs))
-
-            return guarded_async
-
-        @wraps(function)
-        def guarded(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - the same
-            return run_function(self._session, known, tool, tool.gather(args, kwargs))
-
+        guarded = guarded_like(self._session, known, tool)
         home = self._session.home
+        if kind_of(function) != "plain":
+            return guarded
         if isinstance(home, MemoryHome) and not self._session.has_clock and not self._session.observers:
             return take_lane(self._session, home, (known, self._session.policy.label(known)), function, guarded)
         return guarded

@@ -13,6 +13,7 @@ from __future__ import annotations
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from accord.calling import WHOLE, check_whole
 from accord.integrations.batch import in_words
 from accord.integrations.guard.running import INTERRUPTED, passed_on
 from accord.monitor.atomicity import calls_only_switching

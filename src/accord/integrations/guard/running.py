@@ -7,9 +7,9 @@ What was reserved and never begun is taken back.
 from __future__ import annotations
 
 from dataclasses import replace
-from inspect import isawaitable, iscoroutinefunction
 from typing import TYPE_CHECKING, Any
 
+from accord.calling import check_whole, kind_of, to_the_end
 from accord.errors import UsageError, ViolationError
 from accord.integrations import payloads
 from accord.integrations.batch import in_words, withheld
@@ -139,7 +139,7 @@ def run(session: LiveSession, tools: Mapping[str, GuardedTool], calls: list[Tool
     """Run a batch in turn."""
     batch = Batch(session, tools, calls)
     for claim in batch.claims:
-        if claim.tool is not None and iscoroutinefunction(claim.tool):
+        if claim.tool is not None and kind_of(claim.tool) in {"coroutine", "async generator"}:
             raise UsageError(f"the tool `{claim.call.name}` is asynchronous; use `arun`")
     try:
         while begun := batch.ready():
@@ -153,7 +153,7 @@ def run(session: LiveSession, tools: Mapping[str, GuardedTool], calls: list[Tool
 def _run_one(batch: Batch, place: int, decision: Decision) -> None:
     try:
         with batch.session.around(decision):
-            value = batch.begin(place)(**decision.call.arguments)
+            value = to_the_end(batch.begin(place)(**decision.call.arguments))
     except Exception as error:  # noqa: BLE001 - whatever a tool does wrong, the model is told and the session goes on
         batch.failed(place, error)
     except BaseException as error:
@@ -172,6 +172,7 @@ def run_function(session: LiveSession, name: str, tool: GuardedTool, arguments: 
     try:
         with session.around(decision):
             value = tool.function(**decision.call.arguments)
+            check_whole(value)
     except Exception as error:
         if decision.ticket is not None:
             told(session.fail, decision.ticket, error)
@@ -219,9 +220,6 @@ def _settled(session: LiveSession, decision: Decision, value: object) -> tuple[T
     """The result of a tool that has returned, and the refusal of it if the contract does not let it through."""
     call = decision.call
     result = ToolResult(call.id, call.name, value, verdict=decision.verdict)
-    if isawaitable(value):
-        getattr(value, "close", lambda: None)()
-        value, result = None, replace(result, result=None, error="the tool is asynchronous and was not waited for")
     why = payloads.why_not_json(value)
     if why is not None:
         error = f"the tool has run, but its result is no JSON: {why}"

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from accord.calling import check_whole, to_the_end_async
 from accord.integrations.batch import in_words
 from accord.integrations.guard.running import INTERRUPTED, NOT_BEGUN, Batch, admitted, passed_on, told
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from accord.integrations.guard.looking import GuardedTool
     from accord.integrations.guard.session import LiveSession
 
-__all__ = ["arun", "run_function_async"]
+__all__ = ["arun", "run_function_async", "steadily", "take_back"]
 
 T = TypeVar("T")
 
@@ -33,7 +33,7 @@ async def arun(session: LiveSession, tools: Mapping[str, GuardedTool], calls: li
     tasks: set[asyncio.Task[None]] = set()
     try:
         while True:
-            begun = await _steadily(session, batch.ready)
+            begun = await steadily(session, batch.ready)
             tasks.update(asyncio.ensure_future(_run_one(batch, *each)) for each in begun)
             if not tasks:
                 return batch.all_results()
@@ -44,7 +44,7 @@ async def arun(session: LiveSession, tools: Mapping[str, GuardedTool], calls: li
         for task in tasks:
             task.cancel()
         cancelled = await _to_the_end(*tasks)
-        await _steadily(session, batch.abandon)
+        await steadily(session, batch.abandon)
         if cancelled:  # once more, while we were waiting
             raise asyncio.CancelledError
 
@@ -53,42 +53,46 @@ async def _run_one(batch: Batch, place: int, decision: Decision) -> None:
     session = batch.session
     try:
         with session.around(decision):
-            value = batch.begin(place)(**decision.call.arguments)
-            if isawaitable(value):
-                value = await value
+            value = await to_the_end_async(batch.begin(place)(**decision.call.arguments))
     except Exception as error:  # noqa: BLE001 - whatever a tool does wrong, the model is told and the session goes on
-        await _steadily(session, partial(batch.failed, place, error))
+        await steadily(session, partial(batch.failed, place, error))
     except BaseException as error:
-        await _steadily(session, partial(batch.failed, place, error))
+        await steadily(session, partial(batch.failed, place, error))
         raise
     else:
-        await _steadily(session, partial(batch.returned, place, value))
+        await steadily(session, partial(batch.returned, place, value))
 
 
 async def run_function_async(session: LiveSession, name: str, tool: GuardedTool, arguments: dict[str, Any]) -> object:
     """Call a coroutine function if that is allowed now; `ProtocolViolationError` if it is not."""
-
-    def take_back(decision: Decision) -> None:
-        if decision.ticket is not None:
-            told(session.take_back, decision.ticket, NOT_BEGUN)
-
-    decision = await _steadily(session, partial(admitted, session, name, tool, arguments), take_back)
+    decision = await steadily(session, partial(admitted, session, name, tool, arguments), take_back(session))
     ticket = decision.ticket
     try:
         with session.around(decision):
             value = await tool.function(**decision.call.arguments)
+            check_whole(value)
     except Exception as error:
         if ticket is not None:
-            await _steadily(session, partial(told, session.fail, ticket, error))
+            await steadily(session, partial(told, session.fail, ticket, error))
         raise
     except BaseException as error:
         if ticket is not None:
-            await _steadily(session, partial(told, session.fail, ticket, f"{INTERRUPTED} ({in_words(error)})"))
+            await steadily(session, partial(told, session.fail, ticket, f"{INTERRUPTED} ({in_words(error)})"))
         raise
-    return await _steadily(session, partial(passed_on, session, ticket, value))
+    return await steadily(session, partial(passed_on, session, ticket, value))
 
 
-async def _steadily(session: LiveSession, step: Callable[[], T], undo: Callable[[T], None] | None = None) -> T:
+def take_back(session: LiveSession) -> Callable[[Decision], None]:
+    """What undoes a decision that nobody will know of."""
+
+    def undo(decision: Decision) -> None:
+        if decision.ticket is not None:
+            told(session.take_back, decision.ticket, NOT_BEGUN)
+
+    return undo
+
+
+async def steadily(session: LiveSession, step: Callable[[], T], undo: Callable[[T], None] | None = None) -> T:
     """A step that may wait for a store, beside the event loop.
 
     If we are cancelled meanwhile it is finished first, and undone if that is wanted: nobody will know of it.
