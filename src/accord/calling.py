@@ -21,7 +21,17 @@ from accord.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["MOST_ITEMS", "WHOLE", "Kind", "check_whole", "kind_of", "name_of", "to_the_end", "to_the_end_async"]
+__all__ = [
+    "MOST_ITEMS",
+    "WHOLE",
+    "Kind",
+    "check_whole",
+    "is_whole",
+    "kind_of",
+    "name_of",
+    "to_the_end",
+    "to_the_end_async",
+]
 
 Kind: TypeAlias = Literal["plain", "coroutine", "generator", "async generator"]
 
@@ -125,6 +135,12 @@ async def _async_items(values: AsyncIterator[object]) -> list[object]:
                 await values.aclose()  # type: ignore[attr-defined] # its class says so
             raise UsageError(f"the tool gave more than {MOST_ITEMS:,} items and was stopped")
     return items
+
+
+def is_whole(value: object) -> bool:
+    """Whether nothing of a result has yet to run."""
+    kind = type(value)
+    return not (isawaitable(value) or issubclass(kind, Iterator) or issubclass(kind, AsyncIterator))
 
 
 def _yet_to_run(value: object) -> str | None:

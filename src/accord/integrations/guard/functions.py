@@ -8,12 +8,12 @@ program is told at its end.
 
 from __future__ import annotations
 
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
 
 from accord.calling import MOST_ITEMS, kind_of
-from accord.integrations.batch import in_words
-from accord.integrations.guard.running import INTERRUPTED, admitted, passed_on, run_function, told
+from accord.integrations.guard.holding import Held
+from accord.integrations.guard.running import admitted, let_through, run_function
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator
@@ -73,16 +73,21 @@ class _Given:
 def _generate(
     session: LiveSession, name: str, tool: GuardedTool, arguments: dict[str, Any]
 ) -> Generator[Any, Any, Any]:
-    decision = admitted(session, name, tool, arguments)
-    given = _Given(session, decision)
-    try:
-        with session.around(decision):
-            value = yield from _passing(tool.function(**decision.call.arguments), given)
-    except BaseException as error:
-        _failed(session, decision, error)
-        raise
-    passed_on(session, decision.ticket, given.items)
-    return value
+    with Held(session) as held:
+        decision = admitted(held, name, tool, arguments)
+        given = _Given(session, decision)
+        try:
+            with session.around(decision):
+                held.begun = True
+                value = yield from _passing(tool.function(**decision.call.arguments), given)
+                held.value = given.items
+                held.back = True
+        except BaseException as error:
+            if not held.has_run:
+                held.failed(error)
+            raise
+        let_through(held, given.items)
+        return value
 
 
 def _passing(inner: Generator[Any, Any, Any], given: _Given) -> Generator[Any, Any, Any]:
@@ -107,37 +112,39 @@ def _passing(inner: Generator[Any, Any, Any], given: _Given) -> Generator[Any, A
 async def _generate_async(
     session: LiveSession, name: str, tool: GuardedTool, arguments: dict[str, Any]
 ) -> AsyncGenerator[Any, Any]:
-    from accord.integrations.guard.running_async import steadily, take_back  # noqa: PLC0415 - it loads asyncio
+    from accord.integrations.guard.running_async import steadily  # noqa: PLC0415 - it loads asyncio
 
-    decision = await steadily(session, lambda: admitted(session, name, tool, arguments), take_back(session))
-    given = _Given(session, decision)
+    held = Held(session)
     try:
-        with session.around(decision):
-            inner: AsyncGenerator[Any, Any] = tool.function(**decision.call.arguments)
-            step = inner.asend(None)
-            while True:
-                try:
-                    item = await step
-                except StopAsyncIteration:
-                    break
-                given.add(item)
-                try:
-                    sent = yield item
-                except GeneratorExit:
-                    await inner.aclose()
-                    raise
-                except BaseException as error:  # noqa: BLE001 - it is for the generator to say
-                    step = inner.athrow(error)
-                else:
-                    step = inner.asend(sent)
-    except BaseException as error:
-        said = error
-        await steadily(session, lambda: _failed(session, decision, said))
-        raise
-    await steadily(session, lambda: passed_on(session, decision.ticket, given.items))
-
-
-def _failed(session: LiveSession, decision: Decision, error: BaseException) -> None:
-    if decision.ticket is not None:
-        what = error if isinstance(error, Exception) else f"{INTERRUPTED} ({in_words(error)})"
-        told(session.fail, decision.ticket, what)
+        decision = await steadily(session, lambda: admitted(held, name, tool, arguments))
+        given = _Given(session, decision)
+        try:
+            with session.around(decision):
+                held.begun = True
+                inner: AsyncGenerator[Any, Any] = tool.function(**decision.call.arguments)
+                step = inner.asend(None)
+                while True:
+                    try:
+                        item = await step
+                    except StopAsyncIteration:
+                        break
+                    given.add(item)
+                    try:
+                        sent = yield item
+                    except GeneratorExit:
+                        await inner.aclose()
+                        raise
+                    except BaseException as error:  # noqa: BLE001 - it is for the generator to say
+                        step = inner.athrow(error)
+                    else:
+                        step = inner.asend(sent)
+                held.value = given.items
+                held.back = True
+        except BaseException as error:
+            if not held.has_run:
+                await steadily(session, partial(held.failed, error))
+            raise
+        await steadily(session, lambda: let_through(held, given.items))
+    finally:
+        if not held.over:
+            await steadily(session, held.let_go)

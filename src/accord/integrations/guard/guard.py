@@ -22,13 +22,13 @@ from accord.integrations.exchange import ToolCall, ToolResult
 from accord.integrations.guard import ending, reserving, words
 from accord.integrations.guard.coverage import Survey
 from accord.integrations.guard.decisions import Change, Decision, Noted, Remark
+from accord.integrations.guard.functions import guarded_like
 from accord.integrations.guard.homes import MemoryHome, StoreHome
 from accord.integrations.guard.lane import take_lane
 from accord.integrations.guard.looking import GuardedTool, as_calls, look_at
 from accord.integrations.guard.observing import Observer, Observers, Watched
 from accord.integrations.guard.options import Options, check_observers, duration, make_policy
 from accord.integrations.guard.restarting import begin_turn
-from accord.integrations.guard.functions import guarded_like
 from accord.integrations.guard.running import run
 from accord.integrations.guard.session import LiveSession
 from accord.integrations.guard.speaking import say

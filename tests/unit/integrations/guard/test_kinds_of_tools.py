@@ -261,7 +261,7 @@ def test_a_guarded_generator_is_asked_for_when_it_begins():
     assert guard.allowed() == ["!ship"] and RAN == ["pay"]
 
 
-@pytest.mark.parametrize("fails, allowed", [("undone", ["!pay"]), ("done", ["!ship"])])
+@pytest.mark.parametrize(("fails", "allowed"), [("undone", ["!pay"]), ("done", ["!ship"])])
 def test_a_guarded_generator_that_is_left_early_has_failed(fails, allowed):
     guard = Guard(f"protocol P = !pay.?pay.!ship.end tools {{ pay fails {fails} }}", tools=SHIP, events=["pay"])
     pay = guard.tool(name="pay")(generator)
