@@ -41,9 +41,6 @@ WHOLE = frozenset({type(None), bool, int, float, str, bytes, list, tuple, dict, 
 MOST_ITEMS = 200_000
 """A generator that gives more than this is taken for one without an end."""
 
-_NESTED = 10
-"""How often an asynchronous function may return yet another thing to wait for."""
-
 
 def kind_of(function: Callable[..., Any]) -> Kind:
     """What calling a function does.
@@ -104,15 +101,17 @@ def to_the_end(value: object) -> object:
 
 async def to_the_end_async(value: object) -> object:
     """As `to_the_end`, in an event loop: what can be waited for is."""
-    for _ in range(_NESTED):
-        if type(value) in WHOLE:
-            return value
-        if isawaitable(value):
-            value = await value
-        elif issubclass(type(value), AsyncIterator):
-            return await _async_items(value)  # type: ignore[arg-type] # its class says so
-        else:
-            break
+    while not is_whole(value):
+        value = await further(value)
+    return value
+
+
+async def further(value: object) -> object:
+    """What comes of something that has yet to run; that may have to be taken further itself."""
+    if isawaitable(value):
+        return await value
+    if issubclass(type(value), AsyncIterator):
+        return await _async_items(value)  # type: ignore[arg-type] # its class says so
     return to_the_end(value)
 
 
@@ -140,7 +139,7 @@ async def _async_items(values: AsyncIterator[object]) -> list[object]:
 def is_whole(value: object) -> bool:
     """Whether nothing of a result has yet to run."""
     kind = type(value)
-    return not (isawaitable(value) or issubclass(kind, Iterator) or issubclass(kind, AsyncIterator))
+    return kind in WHOLE or not (isawaitable(value) or issubclass(kind, Iterator) or issubclass(kind, AsyncIterator))
 
 
 def _yet_to_run(value: object) -> str | None:

@@ -319,8 +319,8 @@ class Guard:
 
     def reviews(self) -> list[Review]:
         """The questions to people that are open."""
-        at = self._session.now()
-        return [r.copy() for r in self._session.state().desk.reviews if r.state == "open" and not r.is_over(at)]
+        state, at = self._session.on_time(self._session.state(), self._session.now())
+        return [review.copy() for review in state.desk.reviews if review.state == "open" and not review.is_over(at)]
 
     def review(self, identity: str) -> Review:
         """One question, decided or not; `UsageError` if there is none of that id, or it is over and forgotten."""
@@ -410,7 +410,8 @@ class Guard:
 
     def explain(self) -> str:
         """What a model should be told about where it stands."""
-        state, at, policy = self._session.state(), self._session.now(), self._session.policy
+        policy = self._session.policy
+        state, at = self._session.on_time(self._session.state(), self._session.now())
         allowed = ""
         if policy.contract.machines:  # rules alone allow whatever they do not forbid
             vocabulary = Vocabulary(policy.contract.stages(policy.protocol), policy.aliases)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from accord.calling import WHOLE, is_whole
+from accord.calling import is_whole
 from accord.errors import StoreError, UsageError
 from accord.integrations.batch import in_words
 from accord.monitor.verdicts import Blocked
@@ -33,7 +33,7 @@ INTERRUPTED = "it was interrupted"
 
 
 class Held:
-    """A call that is held. `begun`: its tool is called; `back`: that has returned `value`; `over`: somebody was told."""
+    """A call that is held. `begun`: its tool is called; `back`: that has returned `value`; `over`: that was told."""
 
     __slots__ = ("back", "begun", "over", "session", "ticket", "value")
 
@@ -50,7 +50,7 @@ class Held:
     @property
     def has_run(self) -> bool:
         """Whether its tool has returned, and nothing of that has yet to run: what interrupts us now came afterwards."""
-        return self.back and (type(self.value) in WHOLE or is_whole(self.value))
+        return self.back and is_whole(self.value)
 
     def failed(self, error: BaseException) -> Verdict:
         """The tool has raised; what was no ordinary error has interrupted it."""

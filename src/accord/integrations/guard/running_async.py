@@ -10,7 +10,7 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from accord.calling import WHOLE, to_the_end_async
+from accord.calling import further
 from accord.integrations.guard.holding import Held
 from accord.integrations.guard.running import Batch, admitted, settle
 
@@ -55,8 +55,8 @@ async def _run_one(batch: Batch, place: int, decision: Decision) -> None:
         with session.around(decision):
             held.value = batch.begin(place)(**decision.call.arguments)
             held.back = True
-            if type(held.value) not in WHOLE:
-                held.value = await to_the_end_async(held.value)
+            while not held.has_run:
+                held.value = await further(held.value)
     except BaseException as error:
         if held.has_run:
             raise

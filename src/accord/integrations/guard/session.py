@@ -15,6 +15,7 @@ from accord.integrations.batch import in_words
 from accord.integrations.exchange import ToolCall
 from accord.integrations.guard import ending, reserving, words
 from accord.integrations.guard.decisions import Change, Decision
+from accord.integrations.guard.timing import on_time
 from accord.ledger.attempts import why
 from accord.monitor.events import make_time
 from accord.monitor.verdicts import OK, Blocked, Ok
@@ -83,23 +84,24 @@ class LiveSession:
 
     def here(self) -> State:
         """What is known of the session now that time has passed; nobody is told of it."""
-        state, at = self.state(), self.now()
-        last = state.desk.now
-        return reserving.pass_time(self.policy, state, at if at is None or last is None else max(at, last)).state
+        return reserving.pass_time(self.policy, *self.on_time(self.state(), self.now())).state
+
+    def on_time(self, state: State, clock: Time | None) -> tuple[State, Time | None]:
+        """The state when the clock says that, and the time that it is for the session then."""
+        desk = state.desk
+        if clock is None or desk.now is None or (clock >= desk.now and not desk.ahead):
+            return state, clock
+        desk = on_time(desk, clock)
+        return state._replace(desk=desk), desk.now
 
     def waits(self, state: State) -> bool:
         """Whether no tool runs until a person has said so."""
         return state.desk.stopped is not None or reserving.stuck(state, state.desk.now) is not None
 
     def change(self, judge: Callable[[State, Time | None], Change[T]]) -> T:
-        """One step of the session. A clock that goes back stands still."""
+        """One step of the session, at the time that it is for the session."""
         at = self.now()
-
-        def asked(state: State) -> Change[T]:
-            last = state.desk.now
-            return judge(state, at if at is None or last is None or at >= last else last)
-
-        return self.home.change(asked, at)
+        return self.home.change(lambda state: judge(*self.on_time(state, at)), at)
 
     def tell(self, judge: Callable[[State, Time | None], Change[Verdict]]) -> Verdict:
         """One step whose answer is a verdict; if it cannot be kept, that is no."""
