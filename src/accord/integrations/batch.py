@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from accord.projection.projection import Projection
 
 __all__ = [
+    "CUT_OFF",
     "Claim",
     "Labels",
     "ReceiveLabel",
@@ -57,6 +58,9 @@ __all__ = [
 Tool: TypeAlias = "Callable[..., Any]"
 ReceiveLabel: TypeAlias = "str | Callable[[ToolCall], str] | None"
 SendLabel: TypeAlias = "str | Callable[[ToolResult], str] | None"
+
+CUT_OFF = "your answer was cut off before it was complete, so this call was not run; send it again"
+"""What a model is told; it has done nothing that it would have to do in another way."""
 
 _LONGEST_ERROR = 2000
 
@@ -117,6 +121,8 @@ def _look_at_one(call: ToolCall, tools: Mapping[str, Tool] | None, seen: Counter
         return Claim(call, fault="a tool is called by its name, and there is none")
     if call.id is not None and not isinstance(call.id, str):
         return Claim(call, fault=f"the id of a call is a text, got `{type(call.id).__name__}`")
+    if call.cut_off:
+        return Claim(call, fault=CUT_OFF)
     if call.id and seen[call.id] > 1:
         return Claim(call, fault=f"several calls have the id {list_words([call.id])}, so none of them was run")
     tool = None if tools is None else tools.get(call.name)

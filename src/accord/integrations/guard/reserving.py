@@ -281,7 +281,8 @@ class _Deciding:
         """What is no call at all."""
         why = claim.fault or ""
         self.notes.append(Remark("no call", {"tool": self._label(claim), "call": claim.call.id or None, "why": why}))
-        return self._count(claim, Decision(claim.call, "refused", why))
+        decision = Decision(claim.call, "refused", why)
+        return decision if claim.call.cut_off else self._count(claim, decision)  # the model has done nothing wrong
 
     def _label(self, claim: Claim) -> str:
         return self.policy.tools.label(self._name(claim))
