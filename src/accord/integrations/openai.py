@@ -46,9 +46,7 @@ def adapt_chat_completion(raw: object) -> LLMResponse:
     calls = [_chat_call(call, cut_off) for call in items(message, "tool_calls")] if part(message, "tool_calls") else []
     function = part(message, "function_call")
     if function is not None:  # as it was before there were several
-        calls.append(
-            tool_call(text(function, "name"), parse_arguments(text(function, "arguments")), None, cut_off=cut_off)
-        )
+        calls.append(_function_call(function, None, cut_off))
     if content is None and not calls:
         content = text_or_none(message, "refusal")
     return LLMResponse(content=content, tool_calls=calls, raw=raw)
@@ -58,14 +56,16 @@ def _chat_call(call: object, cut_off: bool) -> ToolCall:
     identity = text_or_none(call, "id")
     which = kind(call)
     if which == "function":
-        function = part(call, "function")
-        return tool_call(
-            text(function, "name"), parse_arguments(text(function, "arguments")), identity, cut_off=cut_off
-        )
+        return _function_call(part(call, "function"), identity, cut_off)
     if which == "custom":
         custom = part(call, "custom")
         return tool_call(text(custom, "name"), {"input": text(custom, "input")}, identity, cut_off=cut_off)
     raise UsageError(f"a tool call is `function` or `custom`, got `{which}`; write an adapter of your own for it")
+
+
+def _function_call(function: object, identity: str | None, cut_off: bool) -> ToolCall:  # noqa: FBT001 - the same
+    arguments = parse_arguments(text(function, "arguments"))
+    return tool_call(text(function, "name"), arguments, identity, cut_off=cut_off)
 
 
 def adapt_response(raw: object) -> LLMResponse:

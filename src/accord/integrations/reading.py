@@ -42,7 +42,7 @@ _CUT_OFF = frozenset(
         "spii",
     }
 )
-"""Why models stop before their answer is complete, in the words of OpenAI, Anthropic, Google, Amazon, Mistral, Cohere."""
+"""Why models stop before their answer is complete, as OpenAI, Anthropic, Google, Amazon, Mistral and Cohere call it."""
 
 
 def is_cut_off(reason: object) -> bool:
