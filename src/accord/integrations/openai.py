@@ -63,7 +63,7 @@ def _chat_call(call: object, cut_off: bool) -> ToolCall:
     raise UsageError(f"a tool call is `function` or `custom`, got `{which}`; write an adapter of your own for it")
 
 
-def _function_call(function: object, identity: str | None, cut_off: bool) -> ToolCall:  # noqa: FBT001 - the same
+def _function_call(function: object, identity: str | None, cut_off: bool) -> ToolCall:
     arguments = parse_arguments(text(function, "arguments"))
     return tool_call(text(function, "name"), arguments, identity, cut_off=cut_off)
 

@@ -1,4 +1,4 @@
-"""Answers in which a model was cut off run nothing, whatever of them can be read, and the model is told in a sentence."""
+"""Answers in which a model was cut off run nothing, whatever of them can be read, and the model is told so."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def _as_call(call: ToolCall) -> ToolCall:
         plain_text(name) if isinstance(name, str) else name,
         call.arguments,
         plain_text(identity) if isinstance(identity, str) else identity,
-        cut_off=bool(call.cut_off),
+        cut_off=getattr(call, "cut_off", False) is True,
     )
 
 
