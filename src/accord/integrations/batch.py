@@ -19,6 +19,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from accord.diagnostics.visible import one_line
 from accord.errors import UsageError, ViolationError
 from accord.integrations import payloads
 from accord.integrations.exchange import ToolResult
@@ -225,15 +226,13 @@ def finished(claim: Claim, value: object) -> ToolResult:
 
 
 def in_words(what: object) -> str:
-    """An error or a verdict in words, whatever it does when it is asked."""
+    """An error or a verdict in words, in one line that nothing can hide in, whatever it does when it is asked."""
     try:
         explain = getattr(what, "explain", None)
-        if explain is not None:
-            return str(explain())
-        text = f"{type(what).__name__}: {what}"
+        text = f"{type(what).__name__}: {what}" if explain is None else str(explain())
     except Exception:  # noqa: BLE001 - an error may fail to say what it is
         text = type(what).__name__
-    return text if len(text) <= _LONGEST_ERROR else text[: _LONGEST_ERROR - 1] + "…"
+    return one_line(text, _LONGEST_ERROR)
 
 
 def withheld(verdict: object) -> str:

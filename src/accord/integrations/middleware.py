@@ -16,6 +16,7 @@ from accord.integrations import batch
 from accord.integrations.batch import Claim, Labels
 from accord.integrations.exchange import LLMResponse, ToolCall, ToolResult
 from accord.integrations.session import check_session, projection_for
+from accord.monitor.wording import quote_text, quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -81,7 +82,7 @@ class ToolMiddleware:
     def register(self, name: str, tool: Tool) -> None:
         """Add a tool, or replace the one of that name."""
         if not isinstance(name, str) or not name or not callable(tool):
-            raise UsageError(f"a tool is a function with a name, got {name!r} and `{type(tool).__name__}`")
+            raise UsageError(f"a tool is a function with a name, got {quote_value(name)} and `{type(tool).__name__}`")
         self._tools[name] = tool
 
     def execute(self, tool_call: ToolCall) -> ToolResult:
@@ -108,7 +109,9 @@ class ToolMiddleware:
         claims = batch.look_at(calls, self._tools)
         for claim in claims:
             if claim.tool is not None and kind_of(claim.tool) in {"coroutine", "async generator"}:
-                raise UsageError(f"the tool `{claim.call.name}` is asynchronous; use `aexecute` or `aprocess`")
+                raise UsageError(
+                    f"the tool {quote_text(claim.call.name)} is asynchronous; use `aexecute` or `aprocess`"
+                )
         claims = self._reserved(claims, content, receipt)
         return self._answered(claims, [_run(claim) for claim in claims])
 

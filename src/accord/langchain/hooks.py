@@ -39,7 +39,7 @@ from accord.langchain.sealing import Where
 from accord.langchain.threads import AsyncThreadSession, Thread, ThreadSession
 from accord.langchain.whole import run_whole
 from accord.monitor.verdicts import Ok
-from accord.monitor.wording import quote_text
+from accord.monitor.wording import name_plainly, quote_text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -388,8 +388,8 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     def _denied(self, sitting: Sitting, answer: Answer, messages: Sequence[AnyMessage]) -> dict[str, Any]:
         """A person has said no to the only way on: the turn ends here, and the session stays where it is."""
         sitting.session.remark("denied", {"by": answer.by, "reason": answer.reason})
-        because = f": {answer.reason}" if answer.reason else ""
-        whose = "" if answer.by == NOBODY else f" by {answer.by}"
+        because = f": {quote_text(answer.reason, 300)}" if answer.reason else ""
+        whose = "" if answer.by == NOBODY else f" by {name_plainly(answer.by)}"
         said = AIMessage(content=f"This was denied{whose}{because}. Nothing more was done.")
         return {**(self._update(sitting, [*messages, said]) or {}), "jump_to": "end"}
 

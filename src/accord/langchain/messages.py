@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.types import Command
 
+from accord.diagnostics.visible import clip
 from accord.integrations.batch import CUT_OFF
 from accord.integrations.reading import is_cut_off
+from accord.monitor.wording import name_plainly
 from accord.projection.payloads import of_result
 
 if TYPE_CHECKING:
@@ -35,6 +37,9 @@ __all__ = [
 
 _WHY_IT_STOPPED = ("finish_reason", "stop_reason", "stopReason", "done_reason", "status")
 """Where providers say why a model has stopped."""
+
+_BROKEN = "the arguments of this call are not JSON, so it was not run; send it again"
+_LONGEST_CHANGED = 2000
 
 
 class Outcome(NamedTuple):
@@ -72,11 +77,7 @@ def broken_calls(messages: Sequence[AnyMessage]) -> list[ToolMessage]:
     answer = messages[-1] if messages else None
     if not isinstance(answer, AIMessage) or answer.tool_calls:
         return []
-    why = (
-        CUT_OFF
-        if was_cut_off(messages)
-        else "the arguments of this call are not JSON, so it was not run; send it again"
-    )
+    why = CUT_OFF if was_cut_off(messages) else _BROKEN
     return [refusal(call["id"], call["name"] or "", why) for call in answer.invalid_tool_calls if call["id"]]
 
 
@@ -154,5 +155,6 @@ def tell_changed(result: Any, arguments: Mapping[str, Any], by: str) -> Any:  # 
     """The result of a call that ran with other arguments than the model gave, with a word about that."""
     if not isinstance(result, ToolMessage) or not isinstance(result.content, str):
         return result
-    said = f"({by} has changed the arguments to {json.dumps(dict(arguments), ensure_ascii=False)}) {result.content}"
+    shown = clip(json.dumps(dict(arguments), ensure_ascii=False), _LONGEST_CHANGED)
+    said = f"({name_plainly(by)} has changed the arguments to {shown}) {result.content}"
     return result.model_copy(update={"content": said})

@@ -294,7 +294,7 @@ class Runner:
 
 def _lost(out: Out) -> str:
     why_not = "and nobody knows whether it has happened, so it is not run again"
-    return f"{quote_text(out.name)} has failed ({out.lost}), {why_not}"
+    return f"{quote_text(out.name)} has failed ({quote_text(out.lost or '', 300)}), {why_not}"
 
 
 def _no(asked: ToolCall, why_not: str) -> ToolMessage:

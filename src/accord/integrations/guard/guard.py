@@ -40,6 +40,7 @@ from accord.monitor.explain_now import tell_now
 from accord.monitor.step import close, is_over
 from accord.monitor.verdicts import CLOSING, OK, TICKING, Blocked, Ok
 from accord.monitor.vocabulary import Vocabulary
+from accord.monitor.wording import list_words, quote_text, quote_value
 from accord.projection.plain import is_text
 from accord.stores.record import check_name
 from accord.stores.store import Store
@@ -147,7 +148,7 @@ class Guard:
     def register(self, name: str, tool: Callable[..., Any]) -> None:
         """Add a tool, or replace the one of that name."""
         if not isinstance(name, str) or not name or not callable(tool):
-            raise UsageError(f"a tool is a function with a name, got {name!r} and `{type(tool).__name__}`")
+            raise UsageError(f"a tool is a function with a name, got {quote_value(name)} and `{type(tool).__name__}`")
         self._tools[name] = GuardedTool(tool, name)
         self._surveyed = False
 
@@ -301,7 +302,7 @@ class Guard:
             given = Given(CLOSING, at=at)
             running = state.running()
             if running:
-                verdict: Verdict = Blocked(f"calls are out: {', '.join(out.name for out in running)}")
+                verdict: Verdict = Blocked(f"calls are out: {list_words(out.name for out in running)}")
                 return Change(state, (Noted(given, verdict),), verdict)
             here = state.worlds()
             verdict = TOO_MANY if here is None else OK
@@ -326,7 +327,7 @@ class Guard:
         """One question, decided or not; `UsageError` if there is none of that id, or it is over and forgotten."""
         found = next((review for review in self._session.state().desk.reviews if review.id == identity), None)
         if found is None:
-            raise UsageError(f"there is no review `{identity}` in this session")
+            raise UsageError(f"there is no review {quote_text(identity)} in this session")
         return found.copy()
 
     def decide(
@@ -481,7 +482,7 @@ def _check_text(text: object) -> None:
 
 def _check_person(by: object, reason: object) -> None:
     if type(by) is not str or not by.strip() or not is_text(by):
-        raise UsageError(f"`by` names the person who decides, got {by!r}")
+        raise UsageError(f"`by` names the person who decides, got {quote_value(by)}")
     if reason is not None and (type(reason) is not str or not is_text(reason)):
         raise UsageError(f"a reason is a text, got `{type(reason).__name__}`")
     if len(by) > _LONGEST_NAME or (reason is not None and len(reason) > _LONGEST_REASON):

@@ -28,6 +28,7 @@ from accord.machine.events import Event
 from accord.machine.stages import Stage
 from accord.monitor import snapshot as snapshots
 from accord.monitor.step import Situation, begin
+from accord.monitor.wording import quote_text
 from accord.stores.forks import Forking
 from accord.stores.record import EXPIRED, NOTHING, Record, read, write
 from accord.stores.store import Change as StoreChange
@@ -236,23 +237,25 @@ class StoreHome(Home):
             situation, protocol, mode, events = snapshots.read_described(bytes(record.session), self._contract)
             state = codec.read(bytes(record.guard), situation)
         except UsageError as error:
-            raise CorruptSessionError(f"session `{self._key}` is corrupted: {error}") from None
+            raise CorruptSessionError(f"session {quote_text(self._key)} is corrupted: {error}") from None
         if (protocol, mode, events) != (self._protocol, "refuse", 0):
-            raise CorruptSessionError(f"session `{self._key}` is corrupted: its record contradicts itself")
+            raise CorruptSessionError(f"session {quote_text(self._key)} is corrupted: its record contradicts itself")
         return _Known(row, record, state)
 
     def _check_same(self, record: Record) -> None:
         if record.contract != self._contract.digest:
             raise UsageError(
-                f"session `{self._key}` belongs to another contract: it was begun under {record.contract[:19]}…, "
-                f"this one is {self._contract.digest[:19]}…"
+                f"session {quote_text(self._key)} belongs to another contract: it was begun under "
+                f"{record.contract[:19]}…, this one is {self._contract.digest[:19]}…"
             )
         if record.protocol != self._protocol:
-            raise UsageError(f"session `{self._key}` was begun with the protocol `{record.protocol}`")
+            raise UsageError(
+                f"session {quote_text(self._key)} was begun with the protocol {quote_text(record.protocol or '')}"
+            )
         if record.status == EXPIRED:
-            raise StoreError(f"session `{self._key}` has expired")
+            raise StoreError(f"session {quote_text(self._key)} has expired")
         if record.guard == NOTHING:
-            raise UsageError(f"session `{self._key}` is kept by a `StoredSession`, not by a guard")
+            raise UsageError(f"session {quote_text(self._key)} is kept by a `StoredSession`, not by a guard")
 
     def _expiry(self, known: _Known, clock: Time | None) -> float | None:
         """When the session expires after this step, in its own time; `StoreError` if it has.
@@ -265,7 +268,7 @@ class StoreHome(Home):
         if expires is not None:
             expires += float(desk.ahead)
             if (at is None or at >= expires) and not _is_running(known.state):
-                raise StoreError(f"session `{self._key}` has expired")
+                raise StoreError(f"session {quote_text(self._key)} has expired")
         if self._lasts is None or at is None:
             return expires
         later = float(at) + float(self._lasts)

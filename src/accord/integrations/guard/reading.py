@@ -15,6 +15,7 @@ from accord.errors import CorruptSessionError, UsageError
 from accord.integrations.guard import codec
 from accord.integrations.guard.state import Desk
 from accord.integrations.guard.timing import on_time
+from accord.monitor.wording import quote_text
 from accord.stores.record import NOTHING, check_name, read
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def _read(store: Store, key: str, row: Row) -> GuardedSession | None:
     except CorruptSessionError as error:
         return GuardedSession(key=key, fault=str(error))
     except UsageError as error:
-        return GuardedSession(key=key, fault=f"session `{key}` is corrupted: {error}")
+        return GuardedSession(key=key, fault=f"session {quote_text(key)} is corrupted: {error}")
     halted = desk.stopped is not None and record.status in {
         "running",
         "complete",

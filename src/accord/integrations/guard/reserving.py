@@ -30,6 +30,7 @@ from accord.ledger.represent import own_copy
 from accord.machine.events import Event
 from accord.monitor.refusals import unknown_call
 from accord.monitor.verdicts import OK, TICKING, Blocked, Ok, Violation
+from accord.monitor.wording import quote_text
 from accord.projection.plain import NotPlainError, is_text, plainly
 
 if TYPE_CHECKING:
@@ -317,7 +318,7 @@ class _Deciding:
                 self.notes += opened.notes
                 waiting = words.waiting_for_person(opened.answer)
                 return replace(decision, status="review", message=f"{said} {waiting}", review=opened.answer)
-        reason = f"`{name}` was refused {times} times"
+        reason = f"{quote_text(name)} was refused {times} times"
         self.state = self.state._replace(desk=self.state.desk._replace(stopped=reason))
         self.notes.append(Remark("stopped", {"why": reason}))
         return replace(decision, message=f"{said} {words.stopped(reason)}")

@@ -19,6 +19,7 @@ from accord.integrations.guard.decisions import Decision
 from accord.integrations.guard.holding import Held
 from accord.integrations.guard.looking import look_at
 from accord.monitor.verdicts import OK, Blocked, Ok
+from accord.monitor.wording import quote_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -125,7 +126,7 @@ def run(session: LiveSession, tools: Mapping[str, GuardedTool], calls: list[Tool
     batch = Batch(session, tools, calls)
     for claim in batch.claims:
         if claim.tool is not None and kind_of(claim.tool) in {"coroutine", "async generator"}:
-            raise UsageError(f"the tool `{claim.call.name}` is asynchronous; use `arun`")
+            raise UsageError(f"the tool {quote_text(claim.call.name)} is asynchronous; use `arun`")
     try:
         while begun := batch.ready():
             for place, decision in begun:
@@ -176,7 +177,7 @@ def admitted(held: Held, name: str, tool: GuardedTool, arguments: dict[str, Any]
     """The decision that admits a call of a function, which is then held; `ProtocolViolationError` if there is none."""
     wrong = tool.why_not(arguments)
     if wrong is not None:
-        raise TypeError(f"{name}(): {wrong}")
+        raise TypeError(f"{quote_text(name)}: {wrong}")
     claims = look_at([ToolCall(name, arguments)], {name: tool}, strict=held.session.strict, by_program=True)
     (decision,) = held.session.decide(claims, started=True, can_wait=False, ahead=False, take=held.take)
     if not decision.admitted:

@@ -19,6 +19,7 @@ from accord.integrations.guard.timing import on_time
 from accord.ledger.attempts import why
 from accord.monitor.events import make_time
 from accord.monitor.verdicts import OK, Blocked, Ok
+from accord.monitor.wording import quote_value
 from accord.projection.payloads import of_error, of_result
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ class LiveSession:
             raise error
         if isinstance(error, StoreError):
             return Blocked(f"the session cannot be kept ({why(error)})")
-        return Blocked(f"accord failed inside ({error!r})")
+        return Blocked(f"accord failed inside ({quote_value(error)})")
 
     def decide(
         self,
@@ -184,7 +185,7 @@ class LiveSession:
             decisions = [Decision(claim.call, "refused", message, verdict=Blocked(message)) for claim in claims]
         except Exception as error:  # noqa: BLE001 - whatever broke inside, the answer is no
             undo()
-            message = f"accord failed inside ({error!r}), so nothing runs"
+            message = f"accord failed inside ({quote_value(error)}), so nothing runs"
             decisions = [Decision(claim.call, "refused", message, verdict=Blocked(message)) for claim in claims]
         if take is not None:
             take(decisions)
