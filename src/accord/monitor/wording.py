@@ -55,6 +55,8 @@ def quote_text(text: str, width: int = 80) -> str:
 
 def quote_value(value: object, width: int = 80) -> str:
     """Any value as a sentence quotes it, whatever it does when it is asked what it is."""
+    if type(value) is str:
+        return quote_text(value, width)
     try:
         text = repr(value)
     except Exception:  # noqa: BLE001 - Python refuses to print huge integers, and a foreign class may refuse anything

@@ -40,7 +40,7 @@ from accord.monitor.explain_now import tell_now
 from accord.monitor.step import close, is_over
 from accord.monitor.verdicts import CLOSING, OK, TICKING, Blocked, Ok
 from accord.monitor.vocabulary import Vocabulary
-from accord.monitor.wording import list_words, quote_text, quote_value
+from accord.monitor.wording import list_words, quote_value
 from accord.projection.plain import is_text
 from accord.stores.record import check_name
 from accord.stores.store import Store
@@ -327,7 +327,7 @@ class Guard:
         """One question, decided or not; `UsageError` if there is none of that id, or it is over and forgotten."""
         found = next((review for review in self._session.state().desk.reviews if review.id == identity), None)
         if found is None:
-            raise UsageError(f"there is no review {quote_text(identity)} in this session")
+            raise UsageError(f"there is no review {quote_value(identity)} in this session")
         return found.copy()
 
     def decide(

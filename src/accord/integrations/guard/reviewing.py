@@ -337,9 +337,9 @@ def _to_be_decided(desk: Desk, identity: str, at: Time | None) -> Review:
     review = next((review for review in desk.reviews if review.id == identity), None)
     if review is None:
         waiting = ", ".join(review.id for review in desk.reviews if review.state == "open" and not review.is_over(at))
-        raise UsageError(f"there is no review {quote_text(identity)} in this session; open: {waiting or 'none'}")
+        raise UsageError(f"there is no review {quote_value(identity)} in this session; open: {waiting or 'none'}")
     if review.state != "open":
-        raise UsageError(f"review {quote_text(identity)} {words.decided(review)}; that cannot be changed")
+        raise UsageError(f"review {quote_value(identity)} {words.decided(review)}; that cannot be changed")
     if review.is_over(at):
         raise UsageError(words.expired(review))
     return review
