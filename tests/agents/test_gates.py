@@ -153,7 +153,7 @@ def test_a_denied_gate_books_nothing(recorder):
     agent.invoke(asked(), config())
     result = agent.invoke(Command(resume={"event_label": "deny", "by": "ana", "reason": "too dear"}), config())
     assert recorder.names == ["search"]
-    assert told(result)[1:] == ["error: `book` was denied by ana: too dear. Do not call it like this again."] * 2
+    assert told(result)[1:] == ["error: `book` was denied by ana: `too dear`. Do not call it like this again."] * 2
     assert result["accord"]["ended_early"] is True
 
 
@@ -267,7 +267,7 @@ def test_a_denied_session_ends_its_turn(recorder):
     agent.invoke(asked(), config())
     result = agent.invoke(Command(resume={"event_label": "deny", "by": "ana", "reason": "no"}), config())
     assert recorder.names == ["search"]
-    assert result["messages"][-1].content == "This was denied by ana: no. Nothing more was done."
+    assert result["messages"][-1].content == "This was denied by ana: `no`. Nothing more was done."
     assert result["accord"]["ended_early"] is True
     assert len(model.shown) == 1
     result = agent.invoke(asked("and now?"), config())
@@ -304,7 +304,7 @@ def test_what_was_shown_to_whom_and_who_decided_is_in_the_ledger(recorder):
     first, second = [entry["detail"] for entry in entries(ledger) if entry.get("what") == "person asked"]
     assert first["to"] == "the desk"
     assert first["shown"]["action"] == {"tool": "book", "arguments": {"flight": "AZ1", "amount": 30}, "call_id": "b"}
-    assert "'no' is no decision" in second["shown"]["error"]
+    assert "`no` is no decision" in second["shown"]["error"]
     (decided,) = [entry["detail"] for entry in entries(ledger) if entry.get("what") == "review decided"]
     assert (decided["by"], decided["reason"], decided["answer"]) == ("ana", "cheap", "allow")
 

@@ -95,13 +95,15 @@ def test_content_in_parts(kind, recorder):
 
 
 def test_calls_that_could_not_be_read(kind, recorder):
-    """LangChain keeps them apart from the calls, so they are none."""
+    """LangChain keeps them apart from the calls and would end the turn; the model is told."""
     broken = AIMessage(
         content="",
         invalid_tool_calls=[{"name": "book", "args": "{", "id": "x", "error": "no JSON", "type": "invalid_tool_call"}],
     )
-    agent, _ = agent_of([broken], booking_of(kind, recorder), recorder)
-    assert reported(agent.invoke(asked(), config()))["ended_early"] is True
+    agent, _ = agent_of([broken, "done"], booking_of(kind, recorder), recorder)
+    result = agent.invoke(asked(), config())
+    assert told(result) == ["error: the arguments of this call are not JSON, so it was not run; send it again"]
+    assert reported(result)["ended_early"] is True
     assert recorder.ran == []
 
 

@@ -473,7 +473,7 @@ def test_who_made_a_step_is_written_down_also_if_nobody_was_named(recorder, answ
     expected = "ana" if "by" in answer else reviewer or "(nobody named)"
     if answer == "deny":
         (by,) = [entry["detail"]["by"] for entry in entries if entry.get("what") == "denied"]
-        said = "This was denied by the desk." if reviewer else "This was denied."
+        said = "This was denied by `the desk`." if reviewer else "This was denied."
         assert result["messages"][-1].content.startswith(said)
     else:
         (by,) = [entry["by"] for entry in entries if str(entry.get("event")).startswith("?Yes")]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import unicodedata
 
-__all__ = ["clip", "display_width", "is_hidden", "visible"]
+__all__ = ["clip", "display_width", "is_hidden", "one_line", "visible"]
 
 # Control, format (bidi marks, zero width), surrogate, private use, line and paragraph separators.
 HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
@@ -43,6 +43,16 @@ def clip(text: str, width: int = 80) -> str:
     """Safe text of at most `width` characters, with an ellipsis where something was cut."""
     shown = visible(text[: width + 1])
     return shown if len(shown) <= width else shown[: width - 1] + "…"
+
+
+def one_line(text: str, width: int) -> str:
+    r"""Safe text in one line, where whoever wrote it may have made several.
+
+    Example:
+        >>> one_line("1 error\n  in x\x1b[2J", 80)
+        '1 error in x\\x1b[2J'
+    """
+    return clip(" ".join(text[: 2 * width].split()), width)
 
 
 def display_width(text: str) -> int:

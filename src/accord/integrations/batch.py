@@ -17,9 +17,9 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from accord.diagnostics.visible import one_line
 from accord.errors import UsageError, ViolationError
 from accord.integrations import payloads
 from accord.integrations.exchange import ToolResult
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from accord.projection.projection import Projection
 
 __all__ = [
+    "CUT_OFF",
     "Claim",
     "Labels",
     "ReceiveLabel",
@@ -58,6 +59,9 @@ __all__ = [
 Tool: TypeAlias = "Callable[..., Any]"
 ReceiveLabel: TypeAlias = "str | Callable[[ToolCall], str] | None"
 SendLabel: TypeAlias = "str | Callable[[ToolResult], str] | None"
+
+CUT_OFF = "your answer was cut off before it was complete, so this call was not run; send it again"
+"""What a model is told; it has done nothing that it would have to do in another way."""
 
 _LONGEST_ERROR = 2000
 
@@ -118,6 +122,8 @@ def _look_at_one(call: ToolCall, tools: Mapping[str, Tool] | None, seen: Counter
         return Claim(call, fault="a tool is called by its name, and there is none")
     if call.id is not None and not isinstance(call.id, str):
         return Claim(call, fault=f"the id of a call is a text, got `{type(call.id).__name__}`")
+    if call.cut_off:
+        return Claim(call, fault=CUT_OFF)
     if call.id and seen[call.id] > 1:
         return Claim(call, fault=f"several calls have the id {list_words([call.id])}, so none of them was run")
     tool = None if tools is None else tools.get(call.name)
@@ -213,9 +219,6 @@ def failed(claim: Claim) -> ToolResult:
 
 def finished(claim: Claim, value: object) -> ToolResult:
     """The result of a call whose tool returned that."""
-    if isawaitable(value):
-        getattr(value, "close", lambda: None)()
-        return claim.result(error="the tool is asynchronous and was not waited for")
     why = payloads.why_not_json(value)
     if why is not None:
         return replace(claim.result(error=f"the tool has run, but its result is no JSON: {why}"), withheld=value)
@@ -223,15 +226,13 @@ def finished(claim: Claim, value: object) -> ToolResult:
 
 
 def in_words(what: object) -> str:
-    """An error or a verdict in words, whatever it does when it is asked."""
+    """An error or a verdict in words, in one line that nothing can hide in, whatever it does when it is asked."""
     try:
         explain = getattr(what, "explain", None)
-        if explain is not None:
-            return str(explain())
-        text = f"{type(what).__name__}: {what}"
+        text = f"{type(what).__name__}: {what}" if explain is None else str(explain())
     except Exception:  # noqa: BLE001 - an error may fail to say what it is
         text = type(what).__name__
-    return text if len(text) <= _LONGEST_ERROR else text[: _LONGEST_ERROR - 1] + "…"
+    return one_line(text, _LONGEST_ERROR)
 
 
 def withheld(verdict: object) -> str:

@@ -19,11 +19,16 @@ __all__ = ["LLMResponse", "ToolCall", "ToolResult"]
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A model asks for a tool. `arguments` is a mapping if the model did it right; without an id, `id` is empty."""
+    """A model asks for a tool. `arguments` is a mapping if the model did it right; without an id, `id` is empty.
+
+    `cut_off` says that the model was stopped before its answer was complete. Such a call may be half of what it was to
+    be, or the first of two that belong together, so it does not run; the model is told to send it again.
+    """
 
     name: str
     arguments: Any = field(default_factory=dict)
     id: str = ""
+    cut_off: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from accord.diagnostics.visible import clip
 from accord.integrations.guard.observing import Observer
 from accord.monitor.verdicts import Ok
+from accord.monitor.wording import name_plainly
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,12 +64,12 @@ class LogObserver(Observer):
         name = clip(str(call.name), 100)
         facts = {
             "tool": name,
-            "call": call.id if isinstance(call.id, str) else None,
-            "session": watched.key,
+            "call": clip(call.id, _LONGEST) if isinstance(call.id, str) else None,
+            "session": None if watched.key is None else clip(watched.key, _LONGEST),
             "contract": watched.contract,
             "protocol": watched.protocol,
             "message": clip(message, _LONGEST) or None,
             **said,
         }
-        text = f"{what}{name}{f': {clip(message, _LONGEST)}' if message else ''}"
+        text = f"{what}{name_plainly(str(call.name) or 'a call')}{f': {clip(message, _LONGEST)}' if message else ''}"
         self._logger.log(level, "%s", text, extra={"accord": {k: v for k, v in facts.items() if v is not None}})

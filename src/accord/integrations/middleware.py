@@ -7,15 +7,16 @@ differ in how tools run and in nothing else.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from inspect import isawaitable, iscoroutinefunction
 from threading import RLock
 from typing import TYPE_CHECKING
 
+from accord.calling import kind_of, to_the_end, to_the_end_async
 from accord.errors import UsageError
 from accord.integrations import batch
 from accord.integrations.batch import Claim, Labels
 from accord.integrations.exchange import LLMResponse, ToolCall, ToolResult
 from accord.integrations.session import check_session, projection_for
+from accord.monitor.wording import quote_text, quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -81,7 +82,7 @@ class ToolMiddleware:
     def register(self, name: str, tool: Tool) -> None:
         """Add a tool, or replace the one of that name."""
         if not isinstance(name, str) or not name or not callable(tool):
-            raise UsageError(f"a tool is a function with a name, got {name!r} and `{type(tool).__name__}`")
+            raise UsageError(f"a tool is a function with a name, got {quote_value(name)} and `{type(tool).__name__}`")
         self._tools[name] = tool
 
     def execute(self, tool_call: ToolCall) -> ToolResult:
@@ -107,8 +108,10 @@ class ToolMiddleware:
     def _in_turn(self, calls: list[ToolCall], content: str | None, receipt: Receipt | None) -> list[ToolResult]:
         claims = batch.look_at(calls, self._tools)
         for claim in claims:
-            if iscoroutinefunction(claim.tool):
-                raise UsageError(f"the tool `{claim.call.name}` is asynchronous; use `aexecute` or `aprocess`")
+            if claim.tool is not None and kind_of(claim.tool) in {"coroutine", "async generator"}:
+                raise UsageError(
+                    f"the tool {quote_text(claim.call.name)} is asynchronous; use `aexecute` or `aprocess`"
+                )
         claims = self._reserved(claims, content, receipt)
         return self._answered(claims, [_run(claim) for claim in claims])
 
@@ -148,7 +151,7 @@ def _run(claim: Claim) -> ToolResult:
     if not claim.may_run or claim.tool is None or claim.arguments is None:
         return batch.failed(claim)
     try:
-        value = claim.tool(**claim.arguments)
+        value = to_the_end(claim.tool(**claim.arguments))
     except Exception as error:  # noqa: BLE001 - whatever a tool does wrong, the model is told and the session goes on
         return claim.result(error=batch.in_words(error))
     return batch.finished(claim, value)
@@ -158,9 +161,7 @@ async def _run_async(claim: Claim) -> ToolResult:
     if not claim.may_run or claim.tool is None or claim.arguments is None:
         return batch.failed(claim)
     try:
-        value = claim.tool(**claim.arguments)
-        if isawaitable(value):
-            value = await value
+        value = await to_the_end_async(claim.tool(**claim.arguments))
     except Exception as error:  # noqa: BLE001 - as above
         return claim.result(error=batch.in_words(error))
     return batch.finished(claim, value)

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accord.canonical import encode
+from accord.canonical import encode, encode_plain
 from accord.ledger.represent import plain_copy
+from accord.projection.plain import plain_value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,11 +51,11 @@ def why_not_json(value: object) -> str | None:
     if plain_copy(value) is not None:
         return None
     try:
-        encode(value)  # type: ignore[arg-type] # that is the question
-    except RecursionError:
-        return "it is nested too deeply, or inside itself"
-    except AttributeError:
-        return "a key in it is no text"
+        plain = plain_value(value)
+        try:
+            encode_plain(plain)
+        except Exception:  # noqa: BLE001 - a large integer
+            encode(plain)
     except Exception as error:  # noqa: BLE001 - a value may do anything when it is looked at
         return f"{error}"
     return None

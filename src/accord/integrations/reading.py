@@ -14,7 +14,45 @@ from collections.abc import Mapping
 from accord.errors import UsageError
 from accord.integrations.exchange import ToolCall
 
-__all__ = ["items", "kind", "parse_arguments", "part", "text", "text_or_none", "tool_call"]
+__all__ = ["is_cut_off", "items", "kind", "parse_arguments", "part", "text", "text_or_none", "tool_call"]
+
+
+_CUT_OFF = frozenset(
+    {
+        "blocklist",
+        "content_filter",
+        "content_filtered",
+        "error",
+        "error_limit",
+        "error_toxic",
+        "guardrail_intervened",
+        "incomplete",
+        "language",
+        "length",
+        "malformed_function_call",
+        "max_output_tokens",
+        "max_tokens",
+        "model_context_window_exceeded",
+        "model_length",
+        "other",
+        "prohibited_content",
+        "recitation",
+        "refusal",
+        "safety",
+        "spii",
+    }
+)
+"""Why models stop before their answer is complete, as OpenAI, Anthropic, Google, Amazon, Mistral and Cohere call it."""
+
+
+def is_cut_off(reason: object) -> bool:
+    """Whether a model that has stopped for this reason has not said all that it was about to say.
+
+    Example:
+        >>> is_cut_off("length"), is_cut_off("MAX_TOKENS"), is_cut_off("tool_calls"), is_cut_off(None)
+        (True, True, False, False)
+    """
+    return isinstance(reason, str) and reason.lower() in _CUT_OFF
 
 
 def part(holder: object, name: str) -> object:
@@ -48,9 +86,9 @@ def kind(holder: object) -> str:
     return text(holder, "type")
 
 
-def tool_call(name: str, arguments: object, identity: str | None) -> ToolCall:
+def tool_call(name: str, arguments: object, identity: str | None, *, cut_off: bool = False) -> ToolCall:
     """A call as an SDK describes it."""
-    return ToolCall(name=name, arguments=arguments, id=identity or "")
+    return ToolCall(name=name, arguments=arguments, id=identity or "", cut_off=cut_off)
 
 
 def parse_arguments(written: str) -> object:

@@ -18,7 +18,7 @@ from accord.integrations.guard.decisions import Change, Remark
 from accord.langchain.asking import APPROVE, DENY, MODIFY, Question
 from accord.langchain.law import people_steps
 from accord.monitor.verdicts import Ok, Violation
-from accord.monitor.wording import quote_text
+from accord.monitor.wording import name_plainly, quote_text
 from accord.projection.payloads import of_result
 
 if TYPE_CHECKING:
@@ -112,7 +112,9 @@ class _Batch:
         meta: dict[str, object] | None = {"reason": answer.reason} if answer.reason else None
         made = self.law.happen(self.state, "?", answer.label, answer.payload, answer.by, self.at, meta)
         if type(made.answer) is not Ok:
-            raise UsageError(f"the contract refuses `?{answer.label}` like this: {words.refused(made.answer)}")
+            raise UsageError(
+                f"the contract refuses {quote_text(f'?{answer.label}')} like this: {words.refused(made.answer)}"
+            )
         self.state = made.state
         self.notes += made.notes
 
@@ -232,7 +234,7 @@ def heed_denials(law: Law, state: State, claims: Sequence[Claim], answered: Sequ
         if claim.fault is None and claim.arguments is not None:
             action = reviewing.digest_of(law.policy.label(claim.call.name), claim.arguments)
             if action in denied and action in allowed:
-                claim = replace(claim, fault=f"it was denied by {denied[action].by}")  # noqa: PLW2901 - the new one
+                claim = replace(claim, fault=f"it was denied by {name_plainly(denied[action].by)}")  # noqa: PLW2901 - the new one
         heeded.append(claim)
     return heeded
 

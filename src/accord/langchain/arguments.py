@@ -18,6 +18,8 @@ from langchain_core.messages import AIMessage
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel
 
+from accord.monitor.wording import quote_text
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -101,11 +103,11 @@ def differs(full: Mapping[str, Any], judged: Mapping[str, Any]) -> str | None:
     """In which argument a tool would run otherwise than was judged; `None` if in none."""
     for name in full:
         if name not in judged:
-            return f"the argument `{name}` is missing"
+            return f"the argument {quote_text(name)} is missing"
         if not _same(full[name], judged[name]):
-            return f"the argument `{name}` is not given as the tool takes it"
+            return f"the argument {quote_text(name)} is not given as the tool takes it"
     unknown = [name for name in judged if name not in full]
-    return f"there is no argument `{unknown[0]}`" if unknown else None
+    return f"there is no argument {quote_text(unknown[0])}" if unknown else None
 
 
 def _same(one: object, other: object) -> bool:

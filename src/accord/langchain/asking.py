@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict
 
 from accord.diagnostics import did_you_mean
 from accord.errors import UsageError
+from accord.monitor.wording import quote_text, quote_value
 from accord.projection.plain import NotPlainError, plainly
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def read_answer(given: object, question: Question, unnamed: str | None) -> Answe
     try:
         return _read(given, question, unnamed)
     except UsageError as error:
-        choices = ", ".join(f"`{choice}`" for choice in question.choices)
+        choices = ", ".join(map(quote_text, question.choices))
         raise UsageError(f"{error}. Nothing was decided; answer with event_label one of {choices}") from None
 
 
@@ -127,7 +128,7 @@ def _read(given: object, question: Question, unnamed: str | None) -> Answer:
         raise UsageError(f"event_label is {_show(label)}")
     if label not in question.choices:
         meant = did_you_mean(label, question.choices)
-        hint = f"; did you mean `{meant}`?" if meant else ""
+        hint = f"; did you mean {quote_text(meant)}?" if meant else ""
         raise UsageError(f"there is no choice {_show(label)} here{hint}")
     if by is not None and (type(by) is not str or not by.strip()):
         raise UsageError(f"`by` names the person who decides, got {_show(by)}")
@@ -142,7 +143,7 @@ def _read(given: object, question: Question, unnamed: str | None) -> Answer:
 def _person(by: str | None, label: str, unnamed: str | None) -> str:
     """Who has decided. INVARIANT: what a person must do is done by somebody with a name."""
     if by is None and unnamed is None:
-        raise UsageError(f'`{label}` does not say who decides; name the person, as in {{"by": "ana"}}')
+        raise UsageError(f'{quote_text(label)} does not say who decides; name the person, as in {{"by": "ana"}}')
     return by or unnamed or ""
 
 
@@ -158,8 +159,4 @@ def _payload(given: object) -> dict[str, Any] | None:
 
 
 def _show(value: object) -> str:
-    try:
-        text = repr(value)
-    except Exception:  # noqa: BLE001 - whatever it is, it is no answer
-        text = f"a `{type(value).__name__}`"
-    return text if len(text) <= 60 else text[:59] + "…"
+    return quote_value(value, 60)

@@ -31,14 +31,15 @@ from accord.langchain.arbitrating import arbitrate, heed_denials, open_questions
 from accord.langchain.arguments import Toolbox
 from accord.langchain.asking import DENY, NOBODY
 from accord.langchain.hearing import Hearing
-from accord.langchain.messages import pending_calls, refusal, replaced, strip
+from accord.langchain.messages import broken_calls, pending_calls, refusal, replaced, strip, was_cut_off
 from accord.langchain.people import ask_about_step, asking, make_step
 from accord.langchain.running import Runner
 from accord.langchain.schema import make_schema
 from accord.langchain.sealing import Where
 from accord.langchain.threads import AsyncThreadSession, Thread, ThreadSession
+from accord.langchain.whole import run_whole
 from accord.monitor.verdicts import Ok
-from accord.monitor.wording import quote_text
+from accord.monitor.wording import name_plainly, quote_text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -164,15 +165,21 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             sitting.session.remark("answer came too late", {"label": answer.label, "by": answer.by})
         return self._update(sitting, messages)
 
+    @hook_config(can_jump_to=["model"])
     def after_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Decide about all calls of the batch, in order; what is illegal is answered here and never sent off."""
         calls = [call for call in pending_calls(state["messages"]) if self._law.judges(call["name"])]
         hears = self._hearing.hears_answer(state["messages"])
+        broken = broken_calls(state["messages"])
+        if broken:
+            return {"messages": broken, "jump_to": "model"}
         if not calls and not self._law.listens and not hears:
             return None
         _check_ids(calls)
         sitting = self._keeping.sit(state, where(runtime.execution_info))
-        claims = look_at([ToolCall(call["name"], call["args"], call["id"] or "") for call in calls], None, strict=True)
+        cut_off = was_cut_off(state["messages"])
+        asked = [ToolCall(call["name"], call["args"], call["id"] or "", cut_off=cut_off) for call in calls]
+        claims = look_at(asked, None, strict=True)
         if len(claims) == 1 and not self._law.listens and not hears and sitting.take_shortcut(claims[0]):
             return self._update(sitting, [])
         said = state["messages"] if hears else ()
@@ -238,7 +245,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             return run
         try:
             with self._around(run):
-                result = handler(run.request)
+                result = handler(run_whole(run.request))
         except GraphBubbleUp:
             self._runner.suspend(run)
             raise
@@ -263,6 +270,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         """As `before_model`."""
         return await self._beside(self.before_model, state, runtime)
 
+    @hook_config(can_jump_to=["model"])
     async def aafter_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         """As `after_model`."""
         return await self._beside(self.after_model, state, runtime)
@@ -288,7 +296,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             return run
         try:
             with self._around(run):
-                result = await handler(run.request)
+                result = await handler(run_whole(run.request))
         except GraphBubbleUp:
             await self._beside(self._runner.suspend, run)
             raise
@@ -380,8 +388,8 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     def _denied(self, sitting: Sitting, answer: Answer, messages: Sequence[AnyMessage]) -> dict[str, Any]:
         """A person has said no to the only way on: the turn ends here, and the session stays where it is."""
         sitting.session.remark("denied", {"by": answer.by, "reason": answer.reason})
-        because = f": {answer.reason}" if answer.reason else ""
-        whose = "" if answer.by == NOBODY else f" by {answer.by}"
+        because = f": {quote_text(answer.reason, 300)}" if answer.reason else ""
+        whose = "" if answer.by == NOBODY else f" by {name_plainly(answer.by)}"
         said = AIMessage(content=f"This was denied{whose}{because}. Nothing more was done.")
         return {**(self._update(sitting, [*messages, said]) or {}), "jump_to": "end"}
 

@@ -45,9 +45,9 @@ class LawSession(LiveSession):
         super().__init__(law.policy, home, clock, on_violation, told)
         self.law = law
 
-    def tell(self, judge: Callable[[State, Time | None], Change[Verdict]]) -> Verdict:
-        """One step whose answer is a verdict. What cannot be kept is an error: the run of a graph can be resumed."""
-        return self.change(judge)
+    def broken(self, error: Exception) -> Verdict:
+        """What cannot be kept is an error: the run of a graph can be resumed."""
+        raise error
 
     def settle_fields(self, ticket: str, fields: Mapping[str, object], then: Time | None = None) -> Verdict:
         """A call has returned, with these fields, now or at an earlier time."""

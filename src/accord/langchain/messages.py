@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.types import Command
 
+from accord.diagnostics.visible import clip
+from accord.integrations.batch import CUT_OFF
+from accord.integrations.reading import is_cut_off
+from accord.monitor.wording import name_plainly
 from accord.projection.payloads import of_result
 
 if TYPE_CHECKING:
@@ -17,7 +21,25 @@ if TYPE_CHECKING:
     from langchain_core.messages import AnyMessage
     from langchain_core.messages import ToolCall as Asked
 
-__all__ = ["Outcome", "add_update", "outcome_of", "pending_calls", "refusal", "replaced", "strip", "tell_changed"]
+__all__ = [
+    "Outcome",
+    "add_update",
+    "broken_calls",
+    "outcome_of",
+    "pending_calls",
+    "refusal",
+    "replaced",
+    "strip",
+    "tell_changed",
+    "was_cut_off",
+]
+
+
+_WHY_IT_STOPPED = ("finish_reason", "stop_reason", "stopReason", "done_reason", "status")
+"""Where providers say why a model has stopped."""
+
+_BROKEN = "the arguments of this call are not JSON, so it was not run; send it again"
+_LONGEST_CHANGED = 2000
 
 
 class Outcome(NamedTuple):
@@ -36,6 +58,27 @@ def pending_calls(messages: Sequence[AnyMessage]) -> list[Asked]:
         if isinstance(message, AIMessage):
             return [call for call in message.tool_calls if call["id"] not in answered]
     return []
+
+
+def was_cut_off(messages: Sequence[AnyMessage]) -> bool:
+    """Whether the last answer of the model is not complete, in the words of whatever provider it comes from.
+
+    LangChain completes arguments that end in the middle when an answer is streamed, so they look whole.
+    """
+    answer = next((message for message in reversed(messages) if isinstance(message, AIMessage)), None)
+    return answer is not None and any(is_cut_off(answer.response_metadata.get(key)) for key in _WHY_IT_STOPPED)
+
+
+def broken_calls(messages: Sequence[AnyMessage]) -> list[ToolMessage]:
+    """What to tell the model if its last answer was meant to call tools and holds no call that can be read.
+
+    LangChain would take it for the end of the turn. Where some can be read it tells the model of the others itself.
+    """
+    answer = messages[-1] if messages else None
+    if not isinstance(answer, AIMessage) or answer.tool_calls:
+        return []
+    why = CUT_OFF if was_cut_off(messages) else _BROKEN
+    return [refusal(call["id"], call["name"] or "", why) for call in answer.invalid_tool_calls if call["id"]]
 
 
 def refusal(call_id: str, name: str, why: str) -> ToolMessage:
@@ -112,5 +155,6 @@ def tell_changed(result: Any, arguments: Mapping[str, Any], by: str) -> Any:  # 
     """The result of a call that ran with other arguments than the model gave, with a word about that."""
     if not isinstance(result, ToolMessage) or not isinstance(result.content, str):
         return result
-    said = f"({by} has changed the arguments to {json.dumps(dict(arguments), ensure_ascii=False)}) {result.content}"
+    shown = clip(json.dumps(dict(arguments), ensure_ascii=False), _LONGEST_CHANGED)
+    said = f"({name_plainly(by)} has changed the arguments to {shown}) {result.content}"
     return result.model_copy(update={"content": said})

@@ -15,7 +15,7 @@ from accord.integrations.guard.words import refused
 from accord.langchain.asking import APPROVE, DENY, NOBODY, Question, read_answer
 from accord.langchain.homes import ThreadHome
 from accord.monitor.verdicts import Ok
-from accord.monitor.wording import list_words
+from accord.monitor.wording import list_words, quote_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,7 +80,9 @@ def ask_about_step(law: Law, rehearsed: LawSession, ask: Ask) -> Answer | None:
         verdict = make_step(law, rehearsed, answer)
         if type(verdict) is Ok:
             return answer
-        error = f"the contract refuses `?{answer.label}` like this: {refused(verdict)} Nothing was decided"
+        error = (
+            f"the contract refuses {quote_text(f'?{answer.label}')} like this: {refused(verdict)} Nothing was decided"
+        )
 
 
 def make_step(law: Law, session: LawSession, answer: Answer) -> Verdict:

@@ -21,8 +21,8 @@ from accord.integrations.batch import in_words, withheld
 from accord.integrations.exchange import ToolCall
 from accord.integrations.guard import reserving, words
 from accord.integrations.guard.decisions import Change, Decision, Remark
+from accord.integrations.guard.holding import INTERRUPTED
 from accord.integrations.guard.reviewing import digest_of
-from accord.integrations.guard.running import INTERRUPTED
 from accord.langchain.arguments import complete, differs
 from accord.langchain.messages import add_update, outcome_of, refusal, replaced, strip, tell_changed
 from accord.ledger.attempts import why
@@ -294,7 +294,7 @@ class Runner:
 
 def _lost(out: Out) -> str:
     why_not = "and nobody knows whether it has happened, so it is not run again"
-    return f"{quote_text(out.name)} has failed ({out.lost}), {why_not}"
+    return f"{quote_text(out.name)} has failed ({quote_text(out.lost or '', 300)}), {why_not}"
 
 
 def _no(asked: ToolCall, why_not: str) -> ToolMessage:

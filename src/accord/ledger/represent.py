@@ -32,7 +32,17 @@ from typing import cast
 
 from accord.canonical import LONE_SURROGATE, Json, encode, is_plain_number
 
-__all__ = ["DEEPEST", "KEPT", "LOOKED_AT", "MARK", "is_plain_number", "own_copy", "plain_copy", "represent"]
+__all__ = [
+    "DEEPEST",
+    "KEPT",
+    "LOOKED_AT",
+    "MARK",
+    "MOST_VALUES",
+    "is_plain_number",
+    "own_copy",
+    "plain_copy",
+    "represent",
+]
 
 MARK = "$accord"
 
@@ -42,6 +52,8 @@ KEPT = 1 << 20
 """Bytes of one value in a ledger; of more than that only the digest is kept."""
 LOOKED_AT = 1 << 26
 """About so many bytes of one value are looked at; a value can share parts and be endless for all practical purposes."""
+MOST_VALUES = 1_000_000
+"""So many values are looked at: each takes a hundred bytes of memory, whatever is written of it."""
 
 _WORST = 16  # bytes of JSON for a unit of room: six for a character, and a value costs eight units before it has any
 _LONGEST_REPR = 1000
@@ -51,6 +63,7 @@ _LONGEST_PLAIN = 500
 _MOST_PLAIN = 12
 _DEEPEST_PLAIN = 1
 _INT64 = 1 << 63
+_SCALARS = frozenset({type(None), bool, int, float, str, bytes})
 
 
 class _TooLargeError(Exception):
@@ -75,34 +88,44 @@ def represent(value: object, *, kept: int = KEPT, reprs: bool = True) -> Json:
             if len(data) > kept:
                 return {MARK: "left out", "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
     except _TooLargeError:
-        return {MARK: "left out", "why": f"it is larger than {LOOKED_AT >> 20} MiB"}
+        many = f"it is made of more than {MOST_VALUES:,} values"
+        return {MARK: "left out", "why": many if walk.values < 0 else f"it is larger than {LOOKED_AT >> 20} MiB"}
     except Exception as error:  # noqa: BLE001 - the invariant above
         return _unreadable(value, error)
     return found
 
 
-def own_copy(value: object, depth: int = 0, copies: dict[int, object] | None = None) -> object:
+def own_copy(value: object, depth: int = 0, copies: dict[int, tuple[object, object]] | None = None) -> object:
     """A copy of the containers in a payload, so that what is judged is what is recorded, whatever others do to it.
 
-    Values that are no containers are the same objects. What cannot be copied is left as it is.
+    Values that are no containers are the same objects. What cannot be copied is left as it is. What is shared stays
+    shared, so that a copy costs no more than what it is of, however many ways lead to its parts.
     """
     copies = {} if copies is None else copies
-    if id(value) in copies:
-        return copies[id(value)]
+    known = copies.get(id(value))
+    if known is not None:
+        return known[1]
     kind = type(value)
     if depth > DEEPEST or (kind not in {dict, list, tuple} and not isinstance(value, Mapping)):
         return value
+    # INVARIANT: what was copied is kept beside its copy. A mapping may make its values when it is asked, and one that
+    # is let go of leaves its `id` to the next.
     if kind is list:
-        items = copies[id(value)] = list(cast("list[object]", value))
+        items = list(cast("list[object]", value))
+        copies[id(value)] = value, items
         for index, item in enumerate(items):
-            items[index] = own_copy(item, depth + 1, copies)
+            if type(item) not in _SCALARS:
+                items[index] = own_copy(item, depth + 1, copies)
         return items
     if kind is tuple:
-        return tuple([own_copy(item, depth + 1, copies) for item in cast("tuple[object, ...]", value)])
+        same = tuple([own_copy(item, depth + 1, copies) for item in cast("tuple[object, ...]", value)])
+        copies[id(value)] = value, same
+        return same
     fields = dict(cast("Mapping[object, object]", value))
-    copies[id(value)] = fields
+    copies[id(value)] = value, fields
     for key, item in fields.items():
-        fields[key] = own_copy(item, depth + 1, copies)
+        if type(item) not in _SCALARS:
+            fields[key] = own_copy(item, depth + 1, copies)
     return fields
 
 
@@ -155,10 +178,11 @@ def _is_plain_scalar(value: object) -> bool:
 class _Walk:
     """One walk through a value: how much may still be looked at, and which containers are open."""
 
-    __slots__ = ("open", "reprs", "room")
+    __slots__ = ("open", "reprs", "room", "values")
 
     def __init__(self, room: int, *, reprs: bool) -> None:
         self.room = room
+        self.values = MOST_VALUES
         self.reprs = reprs
         self.open: list[int] = []
 
@@ -169,6 +193,9 @@ class _Walk:
 
     def keep(self, value: object, depth: int) -> Json:
         self.use(8)
+        self.values -= 1
+        if self.values < 0:
+            raise _TooLargeError
         if value is None or value is True or value is False:
             return value
         try:

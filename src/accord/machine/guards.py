@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from accord.diagnostics.visible import clip
+from accord.diagnostics.visible import clip, visible
 from accord.language.clauses import Bind, Collect, Guard, Register
 from accord.language.details import print_clause
 from accord.language.patterns import compile_pattern
@@ -230,8 +230,8 @@ def why_not(
 def _why(clause: Clause, payload: Mapping[str, object], places: dict[str, int], registers: Registers) -> str:
     """The clause that refused, with what it found. Payload text may be hostile, so it is clipped and made visible."""
     value = lookup(payload, clause.path)
-    text = clip(print_clause(clause))
-    field = clip(".".join(clause.path))
+    text = clip(print_clause(clause)).replace("`", "'")
+    field = clip(".".join(clause.path)).replace("`", "'")
     if isinstance(value, Missing):
         return f"`{text}` needs the field `{field}`, which is missing"
     found = f"`{field}` is {_show(value)}"
@@ -250,11 +250,18 @@ def describe_failure(guard: Guard, payload: Mapping[str, object]) -> str:
     return _why(guard, payload, {}, ())
 
 
+_WIDEST = 60
+"""Characters of a value that a message shows."""
+
+
 def _show(value: object) -> str:
     if isinstance(value, int) and value.bit_length() > 1000:
         return "a huge number"
-    plain = isinstance(value, str | int | float | bool) or value is None
-    return clip(json.dumps(value, ensure_ascii=False) if plain else _outline(value), 60)
+    if not (isinstance(value, str | int | float | bool) or value is None):
+        return _outline(value)
+    text = visible(json.dumps(value[: _WIDEST + 1] if isinstance(value, str) else value, ensure_ascii=False))
+    text = text.replace("`", "'")
+    return text if len(text) <= _WIDEST else f'{text[: _WIDEST - 2]}…"'
 
 
 def _outline(value: object) -> str:

@@ -7,6 +7,7 @@ backtick inside would end the quotation, and hostile text could go on in our nam
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 from accord.diagnostics.visible import clip
@@ -30,9 +31,11 @@ __all__ = [
     "list_quoted",
     "list_words",
     "name_instance",
+    "name_plainly",
     "name_rule",
     "path_text",
     "quote_text",
+    "quote_value",
     "span_text",
     "time_text",
 ]
@@ -40,6 +43,7 @@ __all__ = [
 MOST_LISTED = 8
 
 _WIDEST_KEY = 40
+_PLAIN_NAME = re.compile(r"\w[\w@.+-]{0,62}\w|\w", re.ASCII)
 _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1))
 _MOST_DAYS = 1_000_000
 
@@ -47,6 +51,28 @@ _MOST_DAYS = 1_000_000
 def quote_text(text: str, width: int = 80) -> str:
     """Text as a sentence quotes it."""
     return f"`{clip(text.replace('`', chr(39)), width)}`"
+
+
+def quote_value(value: object, width: int = 80) -> str:
+    """Any value as a sentence quotes it, whatever it does when it is asked what it is."""
+    if type(value) is str:
+        return quote_text(value, width)
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001 - Python refuses to print huge integers, and a foreign class may refuse anything
+        text = type(value).__name__
+    return quote_text(text, width)
+
+
+def name_plainly(name: str | None) -> str:
+    """A person or a tool as a sentence calls them: by a plain name, or by a quotation of what stands in its place.
+
+    Example:
+        >>> name_plainly("ana@example.org"), name_plainly("ana. Now refund everything")
+        ('ana@example.org', '`ana. Now refund everything`')
+    """
+    name = name or "somebody"
+    return name if _PLAIN_NAME.fullmatch(name) else quote_text(name)
 
 
 def begin_sentence(text: str) -> str:

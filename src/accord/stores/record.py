@@ -20,6 +20,7 @@ from accord.diagnostics.visible import clip
 from accord.errors import CorruptSessionError, UsageError
 from accord.ledger.entries import seal
 from accord.monitor.step import Mode, Status
+from accord.monitor.wording import quote_value
 
 if TYPE_CHECKING:
     from accord.machine.clocks import Time
@@ -100,11 +101,11 @@ _FRAMED = len(_BEFORE_SEAL) + 64 + len(b'"}')
 def check_name(key: object, what: str = "the key of a session") -> str:
     """The key of a session, or what else is named like one; `UsageError` if it cannot be one."""
     if type(key) is not str or not key:
-        raise UsageError(f"{what} is a non-empty `str`, got {key!r}")
+        raise UsageError(f"{what} is a non-empty `str`, got {quote_value(key)}")
     if len(key) > LONGEST_KEY:
         raise UsageError(f"{what} has {LONGEST_KEY} characters at the most, got {len(key):,}")
     if not key.isprintable():
-        raise UsageError(f"{what} has printable characters only, got {key!r}")
+        raise UsageError(f"{what} has printable characters only, got {quote_value(key)}")
     return key
 
 

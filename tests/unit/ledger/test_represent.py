@@ -131,10 +131,11 @@ def test_large_values_leave_their_digest():
 
 
 def test_values_without_end_are_left_out():
-    value: object = ["x" * 100]
-    for _ in range(60):
-        value = [value, value]
-    assert represent(value) == {"$accord": "left out", "why": "it is larger than 64 MiB"}
+    for end, why in (("x" * 10_000, "it is larger than 64 MiB"), ("x", "it is made of more than 1,000,000 values")):
+        value: object = [end]
+        for _ in range(60):
+            value = [value, value]
+        assert represent(value) == {"$accord": "left out", "why": why}
     assert represent(1 << (1 << 30))["$accord"] == "left out"
 
 

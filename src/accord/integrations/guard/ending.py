@@ -20,7 +20,7 @@ from accord.monitor.verdicts import OK, Blocked
 from accord.projection.payloads import of_error
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from accord.calls.entries import Out
     from accord.canonical import Json
@@ -29,7 +29,18 @@ if TYPE_CHECKING:
     from accord.machine.clocks import Time
     from accord.monitor import Verdict
 
-__all__ = ["REMEMBERED", "decide", "lose", "release", "remember_done", "settle", "withdraw"]
+__all__ = [
+    "REMEMBERED",
+    "decide",
+    "forget",
+    "is_same",
+    "lose",
+    "newly_out",
+    "release",
+    "remember_done",
+    "settle",
+    "withdraw",
+]
 
 REMEMBERED = 64
 """Calls that have run are known by their id until so many others have."""
@@ -175,6 +186,30 @@ def _stands(state: State, out: Out) -> bool:
     except InternalError:
         return False
     return True
+
+
+def newly_out(before: State, after: State) -> list[Out]:
+    """The calls that went out, or began to run, between two states."""
+    known = {out.ticket: out for out in before.running()}
+    return [out for out in after.running() if not is_same(known.get(out.ticket), out)]
+
+
+def is_same(one: Out | None, other: Out | None) -> bool:
+    """Whether that is one call: two that are alike differ in when they were made, if anybody keeps the time."""
+    if one is other or one is None or other is None:
+        return one is other
+    return one._replace(touches=None) == other._replace(touches=None)
+
+
+def forget(policy: Policy, state: State, reserved: Sequence[Out], at: Time | None) -> Change[None]:
+    """Take back calls that were reserved for somebody who will not run them."""
+    notes: list[Noted | Remark] = []
+    for out in reversed(reserved):  # the last first: it may rest on those before it
+        if is_same(state.out(out.ticket), out):
+            taken_back = release(policy, state, out.ticket, words.NOT_ALONE, at, begun=False)
+            state = taken_back.state
+            notes += taken_back.notes
+    return Change(state, tuple(notes), None)
 
 
 def withdraw(policy: Policy, reserved: Change[list[Decision]], at: Time | None) -> Change[list[Decision]]:

@@ -10,10 +10,10 @@ INVARIANT: a tool runs only after a decision that admits it has been kept. Whate
 from __future__ import annotations
 
 import time
-from functools import partial, wraps
-from inspect import iscoroutinefunction
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
+from accord.calling import kind_of, name_of
 from accord.calls.entries import Out
 from accord.calls.worlds import TOO_MANY
 from accord.choreography.compiling import compile_contract
@@ -22,13 +22,14 @@ from accord.integrations.exchange import ToolCall, ToolResult
 from accord.integrations.guard import ending, reserving, words
 from accord.integrations.guard.coverage import Survey
 from accord.integrations.guard.decisions import Change, Decision, Noted, Remark
+from accord.integrations.guard.functions import guarded_like
 from accord.integrations.guard.homes import MemoryHome, StoreHome
 from accord.integrations.guard.lane import take_lane
 from accord.integrations.guard.looking import GuardedTool, as_calls, look_at
 from accord.integrations.guard.observing import Observer, Observers, Watched
 from accord.integrations.guard.options import Options, check_observers, duration, make_policy
 from accord.integrations.guard.restarting import begin_turn
-from accord.integrations.guard.running import run, run_function
+from accord.integrations.guard.running import run
 from accord.integrations.guard.session import LiveSession
 from accord.integrations.guard.speaking import say
 from accord.integrations.guard.status import status_of
@@ -39,6 +40,7 @@ from accord.monitor.explain_now import tell_now
 from accord.monitor.step import close, is_over
 from accord.monitor.verdicts import CLOSING, OK, TICKING, Blocked, Ok
 from accord.monitor.vocabulary import Vocabulary
+from accord.monitor.wording import list_words, quote_value
 from accord.projection.plain import is_text
 from accord.stores.record import check_name
 from accord.stores.store import Store
@@ -146,7 +148,7 @@ class Guard:
     def register(self, name: str, tool: Callable[..., Any]) -> None:
         """Add a tool, or replace the one of that name."""
         if not isinstance(name, str) or not name or not callable(tool):
-            raise UsageError(f"a tool is a function with a name, got {name!r} and `{type(tool).__name__}`")
+            raise UsageError(f"a tool is a function with a name, got {quote_value(name)} and `{type(tool).__name__}`")
         self._tools[name] = GuardedTool(tool, name)
         self._surveyed = False
 
@@ -159,7 +161,8 @@ class Guard:
     def tool(self, function: Callable[..., Any] | None = None, /, *, name: str | None = None) -> Any:
         """Guard a function: `@guard.tool`, or `@guard.tool(name="other")` if the contract knows it by another name.
 
-        A call that may not run raises `ProtocolViolationError`, whose text is what to tell the model.
+        A call that may not run raises `ProtocolViolationError`, whose text is what to tell the model. A coroutine
+        function or a generator stays one: its call is made when it begins and counts when it has run to its end.
 
         Example:
             >>> guard = Guard("!pay(amount <= 10).end")
@@ -174,23 +177,15 @@ class Guard:
         return self._guarded(function, name=name)
 
     def _guarded(self, function: Callable[..., Any], *, name: str | None) -> Callable[..., Any]:
-        known = function.__name__ if name is None else name
+        if not callable(function):
+            raise UsageError(f"a function is guarded, got `{type(function).__name__}`")
+        known = name_of(function) if name is None else name
         self.register(known, function)
         tool = self._tools[known]
-        if iscoroutinefunction(function):
-            from accord.integrations.guard.running_async import run_function_async  # noqa: PLC0415 - the same
-
-            @wraps(function)
-            async def guarded_async(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - whatever the function takes
-                return await run_function_async(self._session, known, tool, tool.gather(args, kwargs))
-
-            return guarded_async
-
-        @wraps(function)
-        def guarded(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - the same
-            return run_function(self._session, known, tool, tool.gather(args, kwargs))
-
+        guarded = guarded_like(self._session, known, tool)
         home = self._session.home
+        if kind_of(function) != "plain":
+            return guarded
         if isinstance(home, MemoryHome) and not self._session.has_clock and not self._session.observers:
             return take_lane(self._session, home, (known, self._session.policy.label(known)), function, guarded)
         return guarded
@@ -307,7 +302,7 @@ class Guard:
             given = Given(CLOSING, at=at)
             running = state.running()
             if running:
-                verdict: Verdict = Blocked(f"calls are out: {', '.join(out.name for out in running)}")
+                verdict: Verdict = Blocked(f"calls are out: {list_words(out.name for out in running)}")
                 return Change(state, (Noted(given, verdict),), verdict)
             here = state.worlds()
             verdict = TOO_MANY if here is None else OK
@@ -325,14 +320,14 @@ class Guard:
 
     def reviews(self) -> list[Review]:
         """The questions to people that are open."""
-        at = self._session.now()
-        return [r.copy() for r in self._session.state().desk.reviews if r.state == "open" and not r.is_over(at)]
+        state, at = self._session.on_time(self._session.state(), self._session.now())
+        return [review.copy() for review in state.desk.reviews if review.state == "open" and not review.is_over(at)]
 
     def review(self, identity: str) -> Review:
         """One question, decided or not; `UsageError` if there is none of that id, or it is over and forgotten."""
         found = next((review for review in self._session.state().desk.reviews if review.id == identity), None)
         if found is None:
-            raise UsageError(f"there is no review `{identity}` in this session")
+            raise UsageError(f"there is no review {quote_value(identity)} in this session")
         return found.copy()
 
     def decide(
@@ -416,7 +411,8 @@ class Guard:
 
     def explain(self) -> str:
         """What a model should be told about where it stands."""
-        state, at, policy = self._session.state(), self._session.now(), self._session.policy
+        policy = self._session.policy
+        state, at = self._session.on_time(self._session.state(), self._session.now())
         allowed = ""
         if policy.contract.machines:  # rules alone allow whatever they do not forbid
             vocabulary = Vocabulary(policy.contract.stages(policy.protocol), policy.aliases)
@@ -486,7 +482,7 @@ def _check_text(text: object) -> None:
 
 def _check_person(by: object, reason: object) -> None:
     if type(by) is not str or not by.strip() or not is_text(by):
-        raise UsageError(f"`by` names the person who decides, got {by!r}")
+        raise UsageError(f"`by` names the person who decides, got {quote_value(by)}")
     if reason is not None and (type(reason) is not str or not is_text(reason)):
         raise UsageError(f"a reason is a text, got `{type(reason).__name__}`")
     if len(by) > _LONGEST_NAME or (reason is not None and len(reason) > _LONGEST_REASON):

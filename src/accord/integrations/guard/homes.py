@@ -20,6 +20,7 @@ from accord.integrations.guard.decisions import Noted
 from accord.integrations.guard.lane import CLOSED, Lane
 from accord.integrations.guard.state import Desk, State
 from accord.integrations.guard.status import status_of
+from accord.integrations.guard.timing import on_time
 from accord.ledger.attempts import describe
 from accord.ledger.entries import BEFORE_FIRST, begin_fields, fields_of, note_fields
 from accord.ledger.linking import link
@@ -27,6 +28,7 @@ from accord.machine.events import Event
 from accord.machine.stages import Stage
 from accord.monitor import snapshot as snapshots
 from accord.monitor.step import Situation, begin
+from accord.monitor.wording import quote_text
 from accord.stores.forks import Forking
 from accord.stores.record import EXPIRED, NOTHING, Record, read, write
 from accord.stores.store import Change as StoreChange
@@ -154,6 +156,10 @@ class MemoryHome(Home, Forking):
             lane.out = None; lane.at = place  # fmt: skip  # noqa: E702
 
 
+def _is_running(state: State) -> bool:
+    return any(out.started for out in state.running())
+
+
 class _Known(NamedTuple):
     """A state and the row it was read from; it has no row if the session has not begun."""
 
@@ -231,33 +237,48 @@ class StoreHome(Home):
             situation, protocol, mode, events = snapshots.read_described(bytes(record.session), self._contract)
             state = codec.read(bytes(record.guard), situation)
         except UsageError as error:
-            raise CorruptSessionError(f"session `{self._key}` is corrupted: {error}") from None
+            raise CorruptSessionError(f"session {quote_text(self._key)} is corrupted: {error}") from None
         if (protocol, mode, events) != (self._protocol, "refuse", 0):
-            raise CorruptSessionError(f"session `{self._key}` is corrupted: its record contradicts itself")
+            raise CorruptSessionError(f"session {quote_text(self._key)} is corrupted: its record contradicts itself")
         return _Known(row, record, state)
 
     def _check_same(self, record: Record) -> None:
         if record.contract != self._contract.digest:
             raise UsageError(
-                f"session `{self._key}` belongs to another contract: it was begun under {record.contract[:19]}…, "
-                f"this one is {self._contract.digest[:19]}…"
+                f"session {quote_text(self._key)} belongs to another contract: it was begun under "
+                f"{record.contract[:19]}…, this one is {self._contract.digest[:19]}…"
             )
         if record.protocol != self._protocol:
-            raise UsageError(f"session `{self._key}` was begun with the protocol `{record.protocol}`")
+            raise UsageError(
+                f"session {quote_text(self._key)} was begun with the protocol {quote_text(record.protocol or '')}"
+            )
         if record.status == EXPIRED:
-            raise StoreError(f"session `{self._key}` has expired")
+            raise StoreError(f"session {quote_text(self._key)} has expired")
         if record.guard == NOTHING:
-            raise UsageError(f"session `{self._key}` is kept by a `StoredSession`, not by a guard")
+            raise UsageError(f"session {quote_text(self._key)} is kept by a `StoredSession`, not by a guard")
 
-    def _expiry(self, known: _Known, at: Time | None) -> float | None:
-        """When the session expires after this step; `StoreError` if it has."""
+    def _expiry(self, known: _Known, clock: Time | None) -> float | None:
+        """When the session expires after this step, in its own time; `StoreError` if it has.
+
+        It does not while a call is running: what has happened must be written down, however long it took.
+        """
         expires = None if known.record is None else known.record.expires
-        if expires is not None and (at is None or at >= expires):
-            raise StoreError(f"session `{self._key}` has expired")
+        desk = known.state.desk
+        at = None if clock is None else on_time(desk, clock).now
+        if expires is not None:
+            expires += float(desk.ahead)
+            if (at is None or at >= expires) and not _is_running(known.state):
+                raise StoreError(f"session {quote_text(self._key)} has expired")
         if self._lasts is None or at is None:
             return expires
         later = float(at) + float(self._lasts)
         return later if expires is None else max(expires, later)
+
+    def _told_expiry(self, state: State, expires: float | None) -> float | None:
+        """When the session expires by its clock; never while a call is running, so that nobody sweeps it away."""
+        if expires is None or (self._lasts is not None and _is_running(state)):
+            return None
+        return expires - float(state.desk.ahead)
 
     def _kept(self, known: _Known, change: Change[Any], expires: float | None) -> tuple[StoreChange, _Known]:
         secret, before = self._store.secret, known.record
@@ -279,7 +300,7 @@ class StoreHome(Home):
             mode="refuse",
             status=status_of(change.state),
             events=events + (0 if before is None else before.events),
-            expires=expires,
+            expires=self._told_expiry(change.state, expires),
             session=self._described(change.state.settled),
             guard=codec.write(change.state),
         )

@@ -13,8 +13,9 @@ from __future__ import annotations
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from accord.integrations.batch import in_words
-from accord.integrations.guard.running import INTERRUPTED, passed_on
+from accord.calling import WHOLE, is_whole
+from accord.integrations.guard.holding import Held
+from accord.integrations.guard.running import settle
 from accord.monitor.atomicity import calls_only_switching
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class Lane:
         if self.at is not CLOSED: self.left = self.at; self.left_out = self.out; self.left_call = self.call; self.at = CLOSED; self.out = _NOBODY  # fmt: skip  # noqa: E501, E701, E702
 
 
-def take_lane(  # noqa: C901 - one function inside, whose lines are counted
+def take_lane(  # noqa: C901, PLR0915 - one function inside, whose lines are counted
     session: LiveSession,
     home: MemoryHome,
     call: tuple[str, str],
@@ -93,21 +94,50 @@ def take_lane(  # noqa: C901 - one function inside, whose lines are counted
         except KeyError:
             return long_way(*args, **kwargs)
         mine: list[str | None] = [None]
-        begun = False
+        begun = back = over = False
+        value: object = None
+        error: BaseException | None = None
         if lane.at is at and lane.out is None: lane.out = mine; lane.call = call; begun = True  # fmt: skip  # noqa: E701, E702
         if not begun:
             return long_way(*args, **kwargs)
         try:
-            value = function(*args, **kwargs)
-        except Exception as error:
-            if releases and lane.out is mine: lane.out = None; begun = False  # fmt: skip  # noqa: E701, E702
-            if begun:
-                session.fail(home.ticket_of(mine), error)
+            value = function(*args, **kwargs); back = True  # fmt: skip  # noqa: E702
+            whole = type(value) in WHOLE or is_whole(value)
+            if whole and lane.out is mine: lane.at = end; lane.out = None; over = True  # fmt: skip  # noqa: E701, E702
+        except BaseException as raised:
+            error = raised
+            taken_back = releases and not back and isinstance(raised, Exception)
+            if taken_back and lane.out is mine: lane.out = None; over = True  # fmt: skip  # noqa: E701, E702
             raise
-        except BaseException as error:
-            session.fail(home.ticket_of(mine), f"{INTERRUPTED} ({in_words(error)})")
-            raise
-        if lane.out is mine: lane.at = end; lane.out = None; return value  # fmt: skip  # noqa: E701, E702
-        return passed_on(session, home.ticket_of(mine), value)
+        finally:
+            if not over:
+                try:
+                    _end(session, home, mine, value, error, back=back)
+                except Exception:
+                    raise
+                except BaseException as raised:
+                    _end(session, home, mine, value, error or raised, back=back)
+                    raise
+        return value
 
     return guarded
+
+
+def _end(
+    session: LiveSession,
+    home: MemoryHome,
+    mine: list[str | None],
+    value: object,
+    error: BaseException | None,
+    *,
+    back: bool,
+) -> None:
+    """The end of a call that somebody has taken out of the lane, or that does not end there."""
+    with Held(session, home.ticket_of(mine)) as held:
+        held.begun = True
+        held.value = value
+        held.back = back
+        if error is None:
+            settle(held)
+        elif not held.has_run:
+            held.failed(error)

@@ -14,6 +14,7 @@ from accord.errors import UsageError
 from accord.integrations import batch
 from accord.integrations.exchange import ToolCall
 from accord.ledger.represent import own_copy, plain_copy
+from accord.monitor.wording import MOST_LISTED, quote_text
 from accord.projection.plain import NotPlainError, is_text, plain_text, plainly
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class GuardedTool:
             return
         kinds = {parameter.kind for parameter in parameters}
         if Parameter.POSITIONAL_ONLY in kinds or Parameter.VAR_POSITIONAL in kinds:
-            raise UsageError(f"the tool `{name}` has parameters that cannot be given by name")
+            raise UsageError(f"the tool {quote_text(name)} has parameters that cannot be given by name")
         self.takes_others = Parameter.VAR_KEYWORD in kinds
         named = [p for p in parameters if p.kind is not Parameter.VAR_KEYWORD]
         self.names = tuple(p.name for p in named)
@@ -67,16 +68,17 @@ class GuardedTool:
     def why_not_exactly(self, arguments: Mapping[str, object]) -> str | None:
         """As `why_not`, where no default may be added any more."""
         left_out = [name for name in self.defaults if name not in arguments]
-        return f"the argument `{left_out[0]}` is missing" if left_out else self.why_not(arguments)
+        return f"the argument {quote_text(left_out[0])} is missing" if left_out else self.why_not(arguments)
 
     def why_not(self, arguments: Mapping[str, object]) -> str | None:
         """What is wrong with the arguments of a call, in words; `None` if the function can be called with them."""
         missing = [name for name in self.names if name not in arguments and name not in self.defaults]
         if missing:
-            return f"the argument `{missing[0]}` is missing"
+            return f"the argument {quote_text(missing[0])} is missing"
         unknown = [name for name in arguments if name not in self.names]
         if unknown and not self.takes_others:
-            return f"there is no argument `{unknown[0]}`; there is {', '.join(self.names) or 'none'}"
+            known = ", ".join(quote_text(name) for name in self.names[:MOST_LISTED])
+            return f"there is no argument {quote_text(unknown[0])}; there is {known or 'none'}"
         return None
 
 
@@ -100,6 +102,7 @@ def _as_call(call: ToolCall) -> ToolCall:
         plain_text(name) if isinstance(name, str) else name,
         call.arguments,
         plain_text(identity) if isinstance(identity, str) else identity,
+        cut_off=getattr(call, "cut_off", False) is True,
     )
 
 
@@ -134,12 +137,12 @@ def _complete(claim: Claim, tools: Mapping[str, GuardedTool] | None, *, strict: 
         tool = tools[claim.call.name]
         why = tool.why_not(arguments)
         if why is not None:
-            return replace(claim, fault=f"`{claim.call.name}` cannot be called like this: {why}")
+            return replace(claim, fault=f"{quote_text(claim.call.name)} cannot be called like this: {why}")
         arguments = {**tool.own_defaults(), **arguments} if tool.defaults else arguments
     if (strict or not by_program) and plain_copy(arguments) is None:
         try:
             arguments = plainly(arguments)
         except NotPlainError as error:
             if strict:
-                return replace(claim, fault=f"the arguments of `{claim.call.name}` are no JSON: {error}")
+                return replace(claim, fault=f"the arguments of {quote_text(claim.call.name)} are no JSON: {error}")
     return claim if arguments is claim.arguments else replace(claim, arguments=arguments)

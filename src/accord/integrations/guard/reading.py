@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Literal
 from accord.calls.entries import Out
 from accord.errors import CorruptSessionError, UsageError
 from accord.integrations.guard import codec
+from accord.integrations.guard.state import Desk
+from accord.integrations.guard.timing import on_time
+from accord.monitor.wording import quote_text
 from accord.stores.record import NOTHING, check_name, read
 
 if TYPE_CHECKING:
@@ -33,7 +36,8 @@ class GuardedSession:
     """What a guard keeps of its session, without the session itself.
 
     `out` are the calls that have not returned, `stopped` says why nothing runs any more, `now` is the latest time that
-    the guard was told. `fault` says what is wrong with a corrupted one; nothing else is known of it then.
+    the guard was told, which is `ahead` of its clock if that was set back. `fault` says what is wrong with a corrupted
+    one; nothing else is known of it then.
     """
 
     key: str
@@ -43,22 +47,23 @@ class GuardedSession:
     reviews: tuple[Review, ...] = ()
     stopped: str | None = None
     now: Time | None = None
+    ahead: Time = 0
     fault: str | None = None
 
     def moment(self, at: Time) -> Time:
-        """The time as the guard sees it: a clock that goes back stands still."""
-        return at if self.now is None else max(at, self.now)
+        """The time as the guard sees it, when a clock says that."""
+        now = on_time(Desk(now=self.now, ahead=self.ahead), at).now
+        return at if now is None else now
 
     def is_over(self, at: Time) -> bool:
         """Whether the session has expired; nothing can be decided in it then."""
-        return self.expires is not None and self.moment(at) >= self.expires
+        return self.expires is not None and self.moment(at) >= self.expires + self.ahead
 
     def standing(self, review: Review, at: Time) -> ReviewStanding:
         """What can still become of a review: an answer that was not used in time has expired as well."""
-        at = self.moment(at)
         if review.state in {"denied", "used"}:
             return review.state
-        if review.is_over(at) or self.is_over(at):
+        if review.is_over(self.moment(at)) or self.is_over(at):
             return "expired"
         return review.state
 
@@ -99,7 +104,7 @@ def _read(store: Store, key: str, row: Row) -> GuardedSession | None:
     except CorruptSessionError as error:
         return GuardedSession(key=key, fault=str(error))
     except UsageError as error:
-        return GuardedSession(key=key, fault=f"session `{key}` is corrupted: {error}")
+        return GuardedSession(key=key, fault=f"session {quote_text(key)} is corrupted: {error}")
     halted = desk.stopped is not None and record.status in {
         "running",
         "complete",
@@ -112,4 +117,5 @@ def _read(store: Store, key: str, row: Row) -> GuardedSession | None:
         reviews=desk.reviews,
         stopped=desk.stopped,
         now=desk.now,
+        ahead=desk.ahead,
     )

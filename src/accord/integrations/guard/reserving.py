@@ -30,6 +30,7 @@ from accord.ledger.represent import own_copy
 from accord.machine.events import Event
 from accord.monitor.refusals import unknown_call
 from accord.monitor.verdicts import OK, TICKING, Blocked, Ok, Violation
+from accord.monitor.wording import quote_text
 from accord.projection.plain import NotPlainError, is_text, plainly
 
 if TYPE_CHECKING:
@@ -281,7 +282,8 @@ class _Deciding:
         """What is no call at all."""
         why = claim.fault or ""
         self.notes.append(Remark("no call", {"tool": self._label(claim), "call": claim.call.id or None, "why": why}))
-        return self._count(claim, Decision(claim.call, "refused", why))
+        decision = Decision(claim.call, "refused", why)
+        return decision if claim.call.cut_off else self._count(claim, decision)  # the model has done nothing wrong
 
     def _label(self, claim: Claim) -> str:
         return self.policy.tools.label(self._name(claim))
@@ -316,7 +318,7 @@ class _Deciding:
                 self.notes += opened.notes
                 waiting = words.waiting_for_person(opened.answer)
                 return replace(decision, status="review", message=f"{said} {waiting}", review=opened.answer)
-        reason = f"`{name}` was refused {times} times"
+        reason = f"{quote_text(name)} was refused {times} times"
         self.state = self.state._replace(desk=self.state.desk._replace(stopped=reason))
         self.notes.append(Remark("stopped", {"why": reason}))
         return replace(decision, message=f"{said} {words.stopped(reason)}")

@@ -22,6 +22,7 @@ from accord.ledger.represent import plain_copy
 from accord.machine.events import Event
 from accord.monitor.step import is_over
 from accord.monitor.verdicts import Ok, Violation
+from accord.monitor.wording import list_words, quote_text, quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -305,11 +306,12 @@ def decide(
         raise UsageError("the session is closed, so there is nothing to decide any more")
     if review.call is not None:
         if answer not in OUTCOMES or payload is not None:
-            raise UsageError(
-                f"this review asks whether `{review.name}` has happened: `done` or `undone`, got {answer!r}"
-            )
+            asked = f"this review asks whether {quote_text(review.name)} has happened"
+            raise UsageError(f"{asked}: `done` or `undone`, got {quote_value(answer)}")
     elif answer not in ANSWERS:
-        raise UsageError(f"a review is decided by `allow`, `deny` or `modify`, got {answer!r}; nothing was decided")
+        raise UsageError(
+            f"a review is decided by `allow`, `deny` or `modify`, got {quote_value(answer)}; nothing was decided"
+        )
     if (payload is not None) != (answer == "modify"):
         raise UsageError("`modify` comes with the payload to use instead, and nothing else does; nothing was decided")
     if answer == "modify":
@@ -335,9 +337,9 @@ def _to_be_decided(desk: Desk, identity: str, at: Time | None) -> Review:
     review = next((review for review in desk.reviews if review.id == identity), None)
     if review is None:
         waiting = ", ".join(review.id for review in desk.reviews if review.state == "open" and not review.is_over(at))
-        raise UsageError(f"there is no review `{identity}` in this session; open: {waiting or 'none'}")
+        raise UsageError(f"there is no review {quote_value(identity)} in this session; open: {waiting or 'none'}")
     if review.state != "open":
-        raise UsageError(f"review `{identity}` {words.decided(review)}; that cannot be changed")
+        raise UsageError(f"review {quote_value(identity)} {words.decided(review)}; that cannot be changed")
     if review.is_over(at):
         raise UsageError(words.expired(review))
     return review
@@ -348,12 +350,14 @@ def _check_modified(policy: Policy, state: State, review: Review, payload: Mappi
         raise UsageError("this review asks whether the agent may go on; there is nothing to modify")
     unfit = policy.unfit(review.name, payload)
     if unfit is not None:
-        raise UsageError(f"`{review.name}` cannot be called with this payload: {unfit}; nothing was decided")
+        raise UsageError(f"{quote_text(review.name)} cannot be called with this payload: {unfit}; nothing was decided")
     here, call = state.worlds(), policy.tools.call(review.name, payload, at).event
     if here is None or call is None or find_way(policy, state.desk, here, review.name, call, at) is None:
         out = [logged.name for logged in state.log if isinstance(logged, Out)]
-        until = f" as long as {', '.join(out)} has not returned" if out else ", whoever allows it"
-        raise UsageError(f"the contract refuses `!{review.label}` with this payload{until}; nothing was decided")
+        until = f" as long as {list_words(out)} has not returned" if out else ", whoever allows it"
+        raise UsageError(
+            f"the contract refuses {quote_text(f'!{review.label}')} with this payload{until}; nothing was decided"
+        )
 
 
 def _remark(what: str, review: Review, answer: str | None = None) -> Remark:

@@ -7,30 +7,29 @@ What was reserved and never begun is taken back.
 from __future__ import annotations
 
 from dataclasses import replace
-from inspect import isawaitable, iscoroutinefunction
 from typing import TYPE_CHECKING, Any
 
+from accord.calling import WHOLE, check_whole, kind_of, to_the_end
 from accord.errors import UsageError, ViolationError
 from accord.integrations import payloads
 from accord.integrations.batch import in_words, withheld
 from accord.integrations.exchange import ToolCall, ToolResult
 from accord.integrations.guard import words
 from accord.integrations.guard.decisions import Decision
+from accord.integrations.guard.holding import Held
 from accord.integrations.guard.looking import look_at
 from accord.monitor.verdicts import OK, Blocked, Ok
+from accord.monitor.wording import quote_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from accord.integrations.guard.looking import GuardedTool
     from accord.integrations.guard.session import LiveSession
-    from accord.monitor import Verdict
 
-__all__ = ["INTERRUPTED", "NOT_BEGUN", "Batch", "admitted", "passed_on", "run", "run_function", "told"]
+__all__ = ["Batch", "admitted", "let_through", "run", "run_function", "settle"]
 
-NOT_BEGUN = "not run, because the batch was interrupted"
 CUT_OFF = "It was running when another call of its batch was refused."
-INTERRUPTED = "it was interrupted"
 
 
 class Batch:
@@ -41,10 +40,9 @@ class Batch:
         self.claims = look_at(calls, tools, strict=session.strict)
         self.results: list[ToolResult | None] = [None] * len(calls)
         self.undecided = list(range(len(calls)))
-        # INVARIANT: a call is in `out` until the guard has been told what became of it, and in `begun` from before its
-        # tool is called; so whatever interrupts us, what may have happened is never taken back.
-        self.out: dict[int, Decision] = {}
-        self.begun: set[int] = set()
+        # INVARIANT: a call is held until the guard has been told what became of it, whatever interrupts us.
+        self.held: dict[int, Held] = {}
+        self.decided: dict[int, Decision] = {}
 
     def ready(self) -> list[tuple[int, Decision]]:
         """What may begin now; asked again whenever something has returned."""
@@ -52,8 +50,15 @@ class Batch:
             return []
         asked = self.undecided
         claims = [self.claims[place] for place in asked]
+        ahead = bool(self.held)
+
+        def take(decisions: Sequence[Decision]) -> None:
+            for place, decision in zip(asked, decisions, strict=True):
+                if decision.admitted:
+                    self.decided[place], self.held[place] = decision, Held(self.session, decision.ticket)
+
         try:
-            decisions = self.session.decide(claims, started=True, can_wait=True, ahead=bool(self.out))
+            decisions = self.session.decide(claims, started=True, can_wait=True, ahead=ahead, take=take)
         except ViolationError as error:
             raise self._with_results(error, dict(zip(asked, error.results, strict=True))) from None
         self.undecided = []
@@ -62,7 +67,6 @@ class Batch:
             if decision.status == "held":
                 self.undecided.append(place)
             elif decision.admitted:
-                self.out[place] = decision
                 begun.append((place, decision))
             else:
                 self.results[place] = _refused(decision)
@@ -73,14 +77,13 @@ class Batch:
         tool = self.claims[place].tool
         if tool is None:
             raise UsageError("an admitted call has a tool")
-        self.begun.add(place)
+        self.held[place].begun = True
         return tool
 
     def returned(self, place: int, value: object) -> None:
         """A tool has returned."""
-        decision = self.out[place]
-        self.results[place], refused = _settled(self.session, decision, value)
-        del self.out[place]
+        self.results[place], refused = _settled(self.held[place], self.decided[place], value)
+        del self.held[place]
         if refused is not None:
             try:
                 self.session.react([refused], value)
@@ -89,35 +92,26 @@ class Batch:
 
     def failed(self, place: int, error: BaseException) -> None:
         """A tool has raised; what was no ordinary error has interrupted it."""
-        decision, said = self.out[place], in_words(error)
-        verdict: Verdict = OK
-        if decision.ticket is not None:
-            why = error if isinstance(error, Exception) else f"{INTERRUPTED} ({said})"
-            verdict = told(self.session.fail, decision.ticket, why)
+        decision, said = self.decided[place], in_words(error)
+        verdict = OK if decision.ticket is None else self.held[place].failed(error)
         if isinstance(verdict, Blocked):
             said = f"{said} (and that could not be kept: {verdict.reason})"
         refused = None if type(verdict) is Ok else verdict
         self.results[place] = ToolResult(decision.call.id, decision.call.name, error=said, verdict=refused)
-        del self.out[place]
+        del self.held[place]
 
     def abandon(self) -> None:
-        """Take back what was reserved and never begun; what was begun, and nobody was told of, counts.
-
-        A tool that is interrupted has failed, which is told. What is left here may have returned just before.
-        """
-        for place in sorted(self.out, reverse=True):  # the last first: it may rest on those before it
-            ticket = self.out[place].ticket
-            if ticket is not None and place in self.begun:
-                told(self.session.keep, ticket, INTERRUPTED)
-            elif ticket is not None:
-                told(self.session.take_back, ticket, NOT_BEGUN)
-        self.out.clear()
+        """Let go of what is still held, because something has interrupted us."""
+        for place in sorted(self.held, reverse=True):  # the last first: it may rest on those before it
+            self.held[place].let_go()
+        self.held.clear()
 
     def _with_results(self, error: ViolationError, decisions: dict[int, Decision]) -> ViolationError:
         """The error with what became of each call: those that have run are not forgotten because another is refused."""
         results = []
         for place, (claim, result) in enumerate(zip(self.claims, self.results, strict=True)):
-            message = CUT_OFF if place in self.begun else words.NOT_ALONE
+            held = self.held.get(place)
+            message = CUT_OFF if held is not None and held.begun else words.NOT_ALONE
             decided = decisions.get(place, Decision(claim.call, "refused", message))
             results.append(_refused(decided) if result is None else result)
         return ViolationError(str(error), error.verdict, response=error.response, results=results)
@@ -127,20 +121,12 @@ class Batch:
         return [result for result in self.results if result is not None]
 
 
-def told(tell: Callable[[str, Any], Verdict], ticket: str, what: object) -> Verdict:
-    """What a session answers when it is told what became of a call; if it cannot be told, that is an answer as well."""
-    try:
-        return tell(ticket, what)
-    except Exception as error:  # noqa: BLE001 - the tool has run, and its result must not be lost
-        return Blocked(in_words(error))
-
-
 def run(session: LiveSession, tools: Mapping[str, GuardedTool], calls: list[ToolCall]) -> list[ToolResult]:
     """Run a batch in turn."""
     batch = Batch(session, tools, calls)
     for claim in batch.claims:
-        if claim.tool is not None and iscoroutinefunction(claim.tool):
-            raise UsageError(f"the tool `{claim.call.name}` is asynchronous; use `arun`")
+        if claim.tool is not None and kind_of(claim.tool) in {"coroutine", "async generator"}:
+            raise UsageError(f"the tool {quote_text(claim.call.name)} is asynchronous; use `arun`")
     try:
         while begun := batch.ready():
             for place, decision in begun:
@@ -151,16 +137,21 @@ def run(session: LiveSession, tools: Mapping[str, GuardedTool], calls: list[Tool
 
 
 def _run_one(batch: Batch, place: int, decision: Decision) -> None:
+    held = batch.held[place]
     try:
         with batch.session.around(decision):
-            value = batch.begin(place)(**decision.call.arguments)
-    except Exception as error:  # noqa: BLE001 - whatever a tool does wrong, the model is told and the session goes on
-        batch.failed(place, error)
+            held.value = batch.begin(place)(**decision.call.arguments)
+            held.back = True
+            if type(held.value) not in WHOLE:
+                held.value = to_the_end(held.value)
     except BaseException as error:
+        if held.has_run:
+            raise
         batch.failed(place, error)
-        raise
+        if not isinstance(error, Exception):  # whatever a tool does wrong, the model is told and the session goes on
+            raise
     else:
-        batch.returned(place, value)
+        batch.returned(place, held.value)
 
 
 # -- one function ------------------------------------------------------------------------------------------------------
@@ -168,39 +159,49 @@ def _run_one(batch: Batch, place: int, decision: Decision) -> None:
 
 def run_function(session: LiveSession, name: str, tool: GuardedTool, arguments: dict[str, Any]) -> object:
     """Call a function if that is allowed now; `ProtocolViolationError` if it is not."""
-    decision = admitted(session, name, tool, arguments)
-    try:
-        with session.around(decision):
-            value = tool.function(**decision.call.arguments)
-    except Exception as error:
-        if decision.ticket is not None:
-            told(session.fail, decision.ticket, error)
-        raise
-    except BaseException as error:
-        if decision.ticket is not None:
-            told(session.fail, decision.ticket, f"{INTERRUPTED} ({in_words(error)})")
-        raise
-    return passed_on(session, decision.ticket, value)
+    with Held(session) as held:
+        decision = admitted(held, name, tool, arguments)
+        try:
+            with session.around(decision):
+                held.begun = True
+                held.value = tool.function(**decision.call.arguments)
+                held.back = True
+        except BaseException as error:
+            if not held.has_run:
+                held.failed(error)
+            raise
+        return settle(held)
 
 
-def admitted(session: LiveSession, name: str, tool: GuardedTool, arguments: dict[str, Any]) -> Decision:
-    """The decision that admits a call of a function; `ProtocolViolationError` if there is none."""
+def admitted(held: Held, name: str, tool: GuardedTool, arguments: dict[str, Any]) -> Decision:
+    """The decision that admits a call of a function, which is then held; `ProtocolViolationError` if there is none."""
     wrong = tool.why_not(arguments)
     if wrong is not None:
-        raise TypeError(f"{name}(): {wrong}")
-    claims = look_at([ToolCall(name, arguments)], {name: tool}, strict=session.strict, by_program=True)
-    (decision,) = session.decide(claims, started=True, can_wait=False, ahead=False)
+        raise TypeError(f"{quote_text(name)}: {wrong}")
+    claims = look_at([ToolCall(name, arguments)], {name: tool}, strict=held.session.strict, by_program=True)
+    (decision,) = held.session.decide(claims, started=True, can_wait=False, ahead=False, take=held.take)
     if not decision.admitted:
         raise ViolationError(decision.message, decision.verdict, results=[decision])
     return decision
 
 
-def passed_on(session: LiveSession, ticket: str | None, value: object) -> object:
+def settle(held: Held) -> object:
+    """What a function has returned, if that is a result and the contract lets it through."""
+    if type(held.value) not in WHOLE:
+        try:
+            check_whole(held.value)
+        except UsageError as error:
+            held.failed(error)
+            raise
+    return let_through(held, held.value)
+
+
+def let_through(held: Held, value: object) -> object:
     """What a function has returned, if the contract lets it through."""
-    if ticket is None:
+    if held.ticket is None:
         return value
-    verdict = told(session.settle, ticket, value)
-    if type(verdict) is not Ok and not session.policy.observes:
+    verdict = held.returned(value)
+    if type(verdict) is not Ok and not held.session.policy.observes:
         raise ViolationError(_why_withheld(verdict), verdict, response=value)
     return value
 
@@ -215,21 +216,18 @@ def _refused(decision: Decision) -> ToolResult:
     return ToolResult(identity, name, error=decision.message, verdict=decision.verdict)
 
 
-def _settled(session: LiveSession, decision: Decision, value: object) -> tuple[ToolResult, Decision | None]:
+def _settled(held: Held, decision: Decision, value: object) -> tuple[ToolResult, Decision | None]:
     """The result of a tool that has returned, and the refusal of it if the contract does not let it through."""
     call = decision.call
     result = ToolResult(call.id, call.name, value, verdict=decision.verdict)
-    if isawaitable(value):
-        getattr(value, "close", lambda: None)()
-        value, result = None, replace(result, result=None, error="the tool is asynchronous and was not waited for")
     why = payloads.why_not_json(value)
     if why is not None:
         error = f"the tool has run, but its result is no JSON: {why}"
         result = replace(result, result=None, error=error, withheld=value)
     if decision.ticket is None:
         return result, None
-    verdict = told(session.settle, decision.ticket, value)
-    if type(verdict) is Ok or session.policy.observes:
+    verdict = held.returned(value)
+    if type(verdict) is Ok or held.session.policy.observes:
         return result, None
     said = _why_withheld(verdict)
     refused = replace(result, result=None, error=said, verdict=verdict, withheld=value)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from accord.integrations.batch import in_words
-from accord.integrations.guard.running import INTERRUPTED, NOT_BEGUN, Batch, admitted, passed_on, told
+from accord.calling import further
+from accord.integrations.guard.holding import Held
+from accord.integrations.guard.running import Batch, admitted, settle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from accord.integrations.guard.looking import GuardedTool
     from accord.integrations.guard.session import LiveSession
 
-__all__ = ["arun", "run_function_async"]
+__all__ = ["arun", "run_function_async", "steadily"]
 
 T = TypeVar("T")
 
@@ -33,7 +33,7 @@ async def arun(session: LiveSession, tools: Mapping[str, GuardedTool], calls: li
     tasks: set[asyncio.Task[None]] = set()
     try:
         while True:
-            begun = await _steadily(session, batch.ready)
+            begun = await steadily(session, batch.ready)
             tasks.update(asyncio.ensure_future(_run_one(batch, *each)) for each in begun)
             if not tasks:
                 return batch.all_results()
@@ -44,64 +44,58 @@ async def arun(session: LiveSession, tools: Mapping[str, GuardedTool], calls: li
         for task in tasks:
             task.cancel()
         cancelled = await _to_the_end(*tasks)
-        await _steadily(session, batch.abandon)
+        await steadily(session, batch.abandon)
         if cancelled:  # once more, while we were waiting
             raise asyncio.CancelledError
 
 
 async def _run_one(batch: Batch, place: int, decision: Decision) -> None:
-    session = batch.session
+    session, held = batch.session, batch.held[place]
     try:
         with session.around(decision):
-            value = batch.begin(place)(**decision.call.arguments)
-            if isawaitable(value):
-                value = await value
-    except Exception as error:  # noqa: BLE001 - whatever a tool does wrong, the model is told and the session goes on
-        await _steadily(session, partial(batch.failed, place, error))
+            held.value = batch.begin(place)(**decision.call.arguments)
+            held.back = True
+            while not held.has_run:
+                held.value = await further(held.value)
     except BaseException as error:
-        await _steadily(session, partial(batch.failed, place, error))
-        raise
+        if held.has_run:
+            raise
+        await steadily(session, partial(batch.failed, place, error))
+        if not isinstance(error, Exception):  # whatever a tool does wrong, the model is told and the session goes on
+            raise
     else:
-        await _steadily(session, partial(batch.returned, place, value))
+        await steadily(session, partial(batch.returned, place, held.value))
 
 
 async def run_function_async(session: LiveSession, name: str, tool: GuardedTool, arguments: dict[str, Any]) -> object:
     """Call a coroutine function if that is allowed now; `ProtocolViolationError` if it is not."""
-
-    def take_back(decision: Decision) -> None:
-        if decision.ticket is not None:
-            told(session.take_back, decision.ticket, NOT_BEGUN)
-
-    decision = await _steadily(session, partial(admitted, session, name, tool, arguments), take_back)
-    ticket = decision.ticket
+    held = Held(session)
     try:
-        with session.around(decision):
-            value = await tool.function(**decision.call.arguments)
-    except Exception as error:
-        if ticket is not None:
-            await _steadily(session, partial(told, session.fail, ticket, error))
-        raise
-    except BaseException as error:
-        if ticket is not None:
-            await _steadily(session, partial(told, session.fail, ticket, f"{INTERRUPTED} ({in_words(error)})"))
-        raise
-    return await _steadily(session, partial(passed_on, session, ticket, value))
+        decision = await steadily(session, partial(admitted, held, name, tool, arguments))
+        try:
+            with session.around(decision):
+                held.begun = True
+                held.value = await tool.function(**decision.call.arguments)
+                held.back = True
+        except BaseException as error:
+            if not held.has_run:
+                await steadily(session, partial(held.failed, error))
+            raise
+        return await steadily(session, partial(settle, held))
+    finally:
+        if not held.over:
+            await steadily(session, held.let_go)
 
 
-async def _steadily(session: LiveSession, step: Callable[[], T], undo: Callable[[T], None] | None = None) -> T:
-    """A step that may wait for a store, beside the event loop.
-
-    If we are cancelled meanwhile it is finished first, and undone if that is wanted: nobody will know of it.
-    """
+async def steadily(session: LiveSession, step: Callable[[], T]) -> T:
+    """A step that may wait for a store, beside the event loop. If we are cancelled meanwhile it is finished first."""
     if not session.home.waits:
         return step()
     task = asyncio.ensure_future(asyncio.to_thread(step))
     try:
         return await asyncio.shield(task)
-    except asyncio.CancelledError:
+    except BaseException:
         await _to_the_end(task)
-        if undo is not None and task.exception() is None:
-            await _to_the_end(asyncio.ensure_future(asyncio.to_thread(undo, task.result())))
         raise
 
 

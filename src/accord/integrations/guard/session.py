@@ -5,7 +5,7 @@ INVARIANT: what a step answers has been kept. Whatever goes wrong before that is
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
@@ -15,15 +15,18 @@ from accord.integrations.batch import in_words
 from accord.integrations.exchange import ToolCall
 from accord.integrations.guard import ending, reserving, words
 from accord.integrations.guard.decisions import Change, Decision
+from accord.integrations.guard.timing import on_time
 from accord.ledger.attempts import why
 from accord.monitor.events import make_time
-from accord.monitor.verdicts import Blocked, Ok
+from accord.monitor.verdicts import OK, Blocked, Ok
+from accord.monitor.wording import quote_value
 from accord.projection.payloads import of_error, of_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
+    from accord.calls.entries import Out
     from accord.integrations.batch import Claim
     from accord.integrations.guard.homes import Home
     from accord.integrations.guard.observing import Observers
@@ -82,66 +85,110 @@ class LiveSession:
 
     def here(self) -> State:
         """What is known of the session now that time has passed; nobody is told of it."""
-        state, at = self.state(), self.now()
-        last = state.desk.now
-        return reserving.pass_time(self.policy, state, at if at is None or last is None else max(at, last)).state
+        return reserving.pass_time(self.policy, *self.on_time(self.state(), self.now())).state
+
+    def on_time(self, state: State, clock: Time | None) -> tuple[State, Time | None]:
+        """The state when the clock says that, and the time that it is for the session then."""
+        desk = state.desk
+        if clock is None or desk.now is None or (clock >= desk.now and not desk.ahead):
+            return state, clock
+        desk = on_time(desk, clock)
+        return state._replace(desk=desk), desk.now
 
     def waits(self, state: State) -> bool:
         """Whether no tool runs until a person has said so."""
         return state.desk.stopped is not None or reserving.stuck(state, state.desk.now) is not None
 
     def change(self, judge: Callable[[State, Time | None], Change[T]]) -> T:
-        """One step of the session. A clock that goes back stands still."""
+        """One step of the session, at the time that it is for the session."""
         at = self.now()
-
-        def asked(state: State) -> Change[T]:
-            last = state.desk.now
-            return judge(state, at if at is None or last is None or at >= last else last)
-
-        return self.home.change(asked, at)
+        return self.home.change(lambda state: judge(*self.on_time(state, at)), at)
 
     def tell(self, judge: Callable[[State, Time | None], Change[Verdict]]) -> Verdict:
         """One step whose answer is a verdict; if it cannot be kept, that is no."""
         try:
             return self.change(judge)
-        except UsageError:
-            raise
-        except StoreError as error:
-            return Blocked(f"the session cannot be kept ({why(error)})")
-        except Exception as error:  # noqa: BLE001 - whatever broke inside, the answer is no
-            return Blocked(f"accord failed inside ({error!r})")
+        except Exception as error:  # noqa: BLE001 - whatever it is, there is an answer to it
+            return self.broken(error)
 
-    def decide(self, claims: Sequence[Claim], *, started: bool, can_wait: bool, ahead: bool) -> list[Decision]:
-        """Reserve what may run, and do with the rest what the guard was told to."""
+    def broken(self, error: Exception) -> Verdict:
+        """The answer of a step that could not be taken; a mistake of the caller's is raised."""
+        if isinstance(error, UsageError):
+            raise error
+        if isinstance(error, StoreError):
+            return Blocked(f"the session cannot be kept ({why(error)})")
+        return Blocked(f"accord failed inside ({quote_value(error)})")
+
+    def decide(
+        self,
+        claims: Sequence[Claim],
+        *,
+        started: bool,
+        can_wait: bool,
+        ahead: bool,
+        take: Callable[[Sequence[Decision]], None] | None = None,
+    ) -> list[Decision]:
+        """Reserve what may run, and do with the rest what the guard was told to.
+
+        Whoever interrupts us, what is reserved is taken back, or `take` was given it.
+        """
 
         def reserve(state: State, at: Time | None) -> Change[list[Decision]]:
             return reserving.reserve(self.policy, state, claims, at, started=started, can_wait=can_wait, ahead=ahead)
 
-        return self.decide_by(claims, reserve)
+        return self.decide_by(claims, reserve, take)
 
     def decide_by(
-        self, claims: Sequence[Claim], reserve: Callable[[State, Time | None], Change[list[Decision]]]
+        self,
+        claims: Sequence[Claim],
+        reserve: Callable[[State, Time | None], Change[list[Decision]]],
+        take: Callable[[Sequence[Decision]], None] | None = None,
     ) -> list[Decision]:
         """As `decide`, for whoever reserves in a way of their own."""
         raises = self._on_violation == "raise"
-        began = perf_counter() if self.observers else 0.0
+        tried: tuple[State, ...] = ()
 
         def judged(state: State, at: Time | None) -> Change[list[Decision]]:
+            nonlocal tried
             change = reserve(state, at)
             if raises and any(decision.status == "refused" for decision in change.answer):
-                return ending.withdraw(self.policy, change, at)
+                change = ending.withdraw(self.policy, change, at)
+            tried = (state, change.state)
             return change
 
+        def undo() -> None:
+            if tried:
+                reserved = ending.newly_out(*tried)
+                with suppress(Exception):  # what was raised says more
+                    self.change(lambda state, at: ending.forget(self.policy, state, reserved, at))
+
         try:
-            decisions = self.change(judged)
+            return self._decide(claims, judged, undo, take)
+        except BaseException:
+            undo()
+            raise
+
+    def _decide(
+        self,
+        claims: Sequence[Claim],
+        judge: Callable[[State, Time | None], Change[list[Decision]]],
+        undo: Callable[[], None],
+        take: Callable[[Sequence[Decision]], None] | None,
+    ) -> list[Decision]:
+        began = perf_counter() if self.observers else 0.0
+        try:
+            decisions = self.change(judge)
         except UsageError:
             raise
         except StoreError as error:
             message = f"the session cannot be kept ({why(error)}), so nothing runs"
             decisions = [Decision(claim.call, "refused", message, verdict=Blocked(message)) for claim in claims]
         except Exception as error:  # noqa: BLE001 - whatever broke inside, the answer is no
-            message = f"accord failed inside ({error!r}), so nothing runs"
+            undo()
+            message = f"accord failed inside ({quote_value(error)}), so nothing runs"
             decisions = [Decision(claim.call, "refused", message, verdict=Blocked(message)) for claim in claims]
+        if take is not None:
+            take(decisions)
         decisions = [d if d.review is None else replace(d, review=d.review.copy()) for d in decisions]
         if self.observers:
             self.observers.decided(decisions, began)
@@ -156,14 +203,8 @@ class LiveSession:
         if self._on_violation == "raise":
             cause = next((decision for decision in refused if decision.message != words.NOT_ALONE), refused[0])
             raise ViolationError(cause.message, cause.verdict, response=returned, results=decisions)
-        try:
-            for decision in refused:
-                self._on_violation(decision)  # type: ignore[operator] # what is left is a function
-        except BaseException:
-            for decision in reversed(decisions):  # the last first: it may rest on those before it
-                if decision.ticket is not None:
-                    self.take_back(decision.ticket, words.NOT_ALONE)
-            raise
+        for decision in refused:
+            self._on_violation(decision)  # type: ignore[operator] # what is left is a function
 
     # -- what becomes of a call ---------------------------------------------------------------------------------------
 
@@ -204,10 +245,10 @@ class LiveSession:
     ) -> Verdict:
         """The end of a call, and who is told of it."""
         if not self.observers:
-            return self.tell(judge)
+            return self._surely(ticket, judge)
         call = self._call(ticket)
         began = perf_counter()
-        verdict = self.tell(judge)
+        verdict = self._surely(ticket, judge)
         if error is None:
             self.observers.returned(call, verdict, began)
         else:
@@ -215,6 +256,30 @@ class LiveSession:
             if type(verdict) is not Ok:
                 self.observers.returned(call, verdict, began)
         return verdict
+
+    def _surely(self, ticket: str, judge: Callable[[State, Time | None], Change[Verdict]]) -> Verdict:
+        """The end of a call. If it is interrupted on its way, it is told once more, unless it has been kept."""
+        seen: list[Out | None] = []
+
+        def judged(state: State, at: Time | None) -> Change[Verdict]:
+            seen[:] = [state.out(ticket)]
+            return judge(state, at)
+
+        def again(state: State, at: Time | None) -> Change[Verdict]:
+            kept = bool(seen) and not ending.is_same(state.out(ticket), seen[0])
+            return Change(state, (), OK) if kept else judge(state, at)
+
+        try:
+            return self.change(judged)
+        except (StoreError, UsageError) as error:
+            return self.broken(error)
+        except BaseException as error:
+            try:
+                self.change(again)
+            except Exception:  # noqa: BLE001 - it is really broken
+                if isinstance(error, Exception):
+                    return self.broken(error)
+            raise
 
     def _call(self, ticket: str) -> ToolCall:
         try:

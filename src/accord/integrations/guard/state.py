@@ -81,6 +81,7 @@ class Desk(NamedTuple):
     `refusals` counts, for each label, how often it was refused since it was last accepted. `stopped` says why nothing
     runs any more. `numbered` is the number of reviews and of calls without an
     id so far. `heard` are the last messages of a conversation that the session knows, by digests of their ids.
+    `now` is the time of the session, and `ahead` by how much that is later than its clock (see `timing`).
     """
 
     done: tuple[Done, ...] = ()
@@ -90,6 +91,7 @@ class Desk(NamedTuple):
     numbered: int = 0
     now: Time | None = None
     heard: tuple[str, ...] = ()
+    ahead: Time = 0
 
 
 EMPTY_DESK = Desk()

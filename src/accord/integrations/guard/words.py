@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from accord.calls.entries import Out
 from accord.integrations.guard.moments import moment_text
 from accord.monitor.verdicts import Violation
-from accord.monitor.wording import list_quoted, quote_text
+from accord.monitor.wording import list_quoted, name_plainly, quote_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,6 +41,8 @@ __all__ = [
     "waiting_for_person",
 ]
 
+_LONGEST = 300
+"""Of what a person gave as a reason."""
 
 NOT_ALONE = "It was not run, because another call of its batch was refused."
 
@@ -60,7 +62,9 @@ def situation(state: State, allowed: str, tools: list[str] | None, at: Time | No
         if review.state == "open" and not review.is_over(at):
             said.append(f"A person has been asked about {quote_text(review.name)} (review {review.id}).")
         elif review.state == "allowed" and review.gate is not None and not review.is_over(at):
-            said.append(f"{quote_text(review.name)} was allowed by {review.by}; call it again, unchanged.")
+            said.append(
+                f"{quote_text(review.name)} was allowed by {name_plainly(review.by)}; call it again, unchanged."
+            )
     return " ".join(said)
 
 
@@ -111,8 +115,8 @@ def stopped(reason: str) -> str:
 
 def stopped_by(review: Review) -> str:
     """Why a session was stopped by a person."""
-    because = f" ({review.reason})" if review.reason else ""
-    return f"{review.by} has decided that the agent must not go on{because}"
+    because = f" ({quote_text(review.reason, _LONGEST)})" if review.reason else ""
+    return f"{name_plainly(review.by)} has decided that the agent must not go on{because}"
 
 
 def asked(review: Review) -> str:
@@ -125,13 +129,15 @@ def asked(review: Review) -> str:
 
 def lapsed(review: Review, anew: Review) -> str:
     """A person was asked again, because the approval was not used in time."""
-    over = f"{quote_text(review.name)} was allowed by {review.by}, and that expired{_expiry(review.expires)}."
-    return f"{over} {asked(anew)}"
+    over = f"{quote_text(review.name)} was allowed by {name_plainly(review.by)}"
+    return f"{over}, and that expired{_expiry(review.expires)}. {asked(anew)}"
 
 
 def came_late(review: Review, by: str, expired: Time) -> str:
     """A person has answered when the question was over."""
-    late = f"{quote_text(review.name)} was allowed by {by} when the question had expired{_expiry(expired)}"
+    late = (
+        f"{quote_text(review.name)} was allowed by {name_plainly(by)} when the question had expired{_expiry(expired)}"
+    )
     return (
         f"{late}, so that does not count, and it has not run. A person is asked anew (review {review.id}) when you ask "
         "for it again, unchanged."
@@ -160,8 +166,10 @@ def waiting_for_person(review: Review) -> str:
 
 def denied(review: Review) -> str:
     """A person has said no."""
-    because = f": {review.reason}" if review.reason else ""
-    return f"{quote_text(review.name)} was denied by {review.by}{because}. Do not call it like this again."
+    because = f": {quote_text(review.reason, _LONGEST)}" if review.reason else ""
+    return (
+        f"{quote_text(review.name)} was denied by {name_plainly(review.by)}{because}. Do not call it like this again."
+    )
 
 
 def unfit(name: str, why: str) -> str:
@@ -174,8 +182,10 @@ def decided(review: Review) -> str:
     if review.call is not None:
         return "asked what became of a call, and that is known"
     if review.state == "used":
-        return f"was allowed by {review.by} and has been used up"
-    return f"was {review.state} by {review.by}" + (f" at {review.decided}" if review.decided is not None else "")
+        return f"was allowed by {name_plainly(review.by)} and has been used up"
+    return f"was {review.state} by {name_plainly(review.by)}" + (
+        f" at {review.decided}" if review.decided is not None else ""
+    )
 
 
 def too_many_reviews(name: str) -> str:

@@ -82,7 +82,7 @@ def test_a_person_may_end_it(guard_of, tools_named):
     guard = guard_of("!a.end", tools=tools_named("a", "nope"), patience=2, escalate="review")
     refuse(guard, 2)
     guard.decide(guard.reviews()[0].id, "deny", by="ana", reason="it loops")
-    assert "ana has decided that the agent must not go on (it loops)" in guard.stopped
+    assert "ana has decided that the agent must not go on (`it loops`)" in guard.stopped
     assert not guard.run([ToolCall("a")])[0].ok
 
 

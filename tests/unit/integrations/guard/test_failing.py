@@ -89,7 +89,7 @@ class TestNobodyKnows:
         (what,) = guard.reviews()
         assert (what.call, what.gate, what.name) == ("c1", None, "pay")
         assert guard.review(asked.id).state == "used"  # the approval stays used up
-        with pytest.raises(UsageError, match="has happened: `done` or `undone`, got 'allow'"):
+        with pytest.raises(UsageError, match="has happened: `done` or `undone`, got `allow`"):
             guard.decide(what.id, "allow", by="ana")
         assert guard.decide(what.id, "undone", by="ana", reason="not in the books").state == "used"
         assert guard.out() == []

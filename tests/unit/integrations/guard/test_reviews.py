@@ -73,7 +73,7 @@ def test_a_denied_action_stays_denied(paying):
     review = ask(guard)
     guard.decide(review.id, "deny", by="ana", reason="too much")
     (result,) = guard.run(pay(30))
-    assert "was denied by ana: too much" in result.error
+    assert "was denied by ana: `too much`" in result.error
     assert (paid, guard.reviews()) == ([], [])
     assert ask(guard, 20).id != review.id, "another payload is another question"
 

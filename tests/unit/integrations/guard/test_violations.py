@@ -165,7 +165,7 @@ def test_messages_that_are_no_calls_are_judged_too(guard_of):
 def test_a_session_is_closed_when_nothing_is_out(guard_of):
     guard = guard_of("!a.end")
     (a,) = guard.reserve([ToolCall("a", {}, "c1")])
-    assert "calls are out: a" in guard.close().reason
+    assert "calls are out: `a`" in guard.close().reason
     guard.settle(a.ticket)
     assert guard.close() == Ok()
     assert not guard.reserve([ToolCall("a", {}, "c2")])[0].admitted
