@@ -13,8 +13,9 @@ from accord.errors import UsageError
 from accord.integrations.guard.options import check_observers, check_when_over
 from accord.langchain.fsm import ProtocolFSM, ToolRef
 from accord.langchain.homes import ThreadHome
-from accord.langchain.hooks import GuardingMiddleware, Manner
+from accord.langchain.hooks import GuardingMiddleware
 from accord.langchain.law_session import LawSession
+from accord.langchain.manner import Manner
 from accord.langchain.monitor import ProtocolMonitor, on_decision
 from accord.langchain.protocol_law import ProtocolLaw
 from accord.langchain.schema import Keys
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from accord.integrations.guard.observing import Observer
     from accord.integrations.guard.policy import WhenOver
     from accord.langchain.homes import Opened
-    from accord.langchain.hooks import EarlyEnd
+    from accord.langchain.manner import EarlyEnd
     from accord.langchain.sealing import Returned, Where
     from accord.langchain.violations import OnProtocolViolation
 

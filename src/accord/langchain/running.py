@@ -131,11 +131,9 @@ class Runner:
             return _no(asked, f"{quote_text(asked.name)} was not admitted under this id, so it does not run")
         if out.name != asked.name or not self._same(out, asked.arguments):
             return _no(asked, words.other_call(asked.id))
-        if out.started:
-            return _no(asked, words.already_out(asked.id) if out.lost is None else _lost(out))
-        otherwise = self._otherwise(request, out)
-        if otherwise is not None:
-            return _no(asked, otherwise)
+        why_not = _why_not_again(sitting, out) or self._otherwise(request, out)
+        if why_not is not None:
+            return _no(asked, why_not)
         place = (where, sitting.number, asked.id)
         if not self._sent.begin(request.runtime, place):
             return _no(asked, words.already_out(asked.id))
@@ -290,6 +288,14 @@ class Runner:
     def _worth_keeping(self, result: dict[str, Any]) -> dict[str, Any]:
         """A result is kept until it is folded if the contract or the ledger looks at it."""
         return result if self._law.looks_at_results or self._settings.ledger is not None else of_result({}, None, None)
+
+
+def _why_not_again(sitting: Sitting, out: Out) -> str | None:
+    """What is said of a call that was sent off before; `None` if it was not. Other middlewares may do it once more."""
+    if out.started:
+        return words.already_out(out.ticket) if out.lost is None else _lost(out)
+    # What it has returned is folded into the session by the next hook; until then it is out, as far as that knows.
+    return words.already_run(out.ticket) if any(each.ticket == out.ticket for each in sitting.returns) else None
 
 
 def _lost(out: Out) -> str:

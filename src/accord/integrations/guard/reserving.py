@@ -245,10 +245,11 @@ class _Deciding:
         opened = open_reviews(self.policy, self.state, way, claim.call.name, self.at)
         self.state = opened.state
         self.notes += opened.notes
-        if opened.answer is None:
+        if not opened.answer:
             return self._deny(claim, words.too_many_reviews(claim.call.name))
-        said = words.asked(opened.answer) if lapsed is None else words.lapsed(lapsed, opened.answer)
-        return Decision(claim.call, "review", said, review=opened.answer)
+        first = opened.answer[0]
+        said = words.asked(first) if lapsed is None else words.lapsed(lapsed, first)
+        return Decision(claim.call, "review", said, review=first, waiting=opened.answer)
 
     def _deny(self, claim: Claim, message: str, review: Review | None = None) -> Decision:
         """A call that people do not allow."""
