@@ -17,6 +17,7 @@ import msgspec
 
 from accord.diagnostics.visible import clip
 from accord.errors import CorruptSessionError
+from accord.langchain.naming import place_name
 from accord.ledger.entries import seal
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class Where(NamedTuple):
     agent: str
 
     def __str__(self) -> str:
-        return "/".join(part for part in self if part) or "(no thread)"
+        return place_name(self.thread, self.agent)
 
 
 class Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

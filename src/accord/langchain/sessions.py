@@ -13,8 +13,9 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accord.errors import NotDone
-from accord.langchain.homes import Opened, ThreadHome, begin_opened, pack, session_name, unpack
+from accord.langchain.homes import Opened, ThreadHome, begin_opened, pack, unpack
 from accord.langchain.law_session import LawSession
+from accord.langchain.naming import session_name
 from accord.langchain.schema import TAKEN
 from accord.langchain.sealing import Returned, corrupt, open_kept, open_returned, seal_kept, seal_returned
 from accord.langchain.shortcut import reserve_one, settle_one
