@@ -366,7 +366,8 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
                 refused = self._law.refusal(call, said, verdict, session.state(), "recv")
             session.react([refused], returned.result)
         if runtime is not None:
-            self._runner.answered_by_others(sitting, where(runtime.execution_info), messages)
+            info = runtime.execution_info
+            self._runner.answered_by_others(sitting, where(info), info, messages)
         return instead
 
     def _say(self, sitting: Sitting, direction: Literal["!", "?"], label: str, payload: Mapping[str, object]) -> None:

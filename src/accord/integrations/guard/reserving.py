@@ -221,8 +221,10 @@ class _Deciding:
 
     def _rename(self, lost: Out) -> None:
         """Let a new attempt have the id of a call of which nobody knows what became of it."""
-        desk = self.state.desk._replace(numbered=self.state.desk.numbered + 1)
-        ticket = f"{lost.ticket}#{desk.numbered}"
+        desk, ticket = self.state.desk, lost.ticket
+        while self.state.out(ticket) is not None:  # a model may call its own like that
+            desk = desk._replace(numbered=desk.numbered + 1)
+            ticket = f"{lost.ticket}#{desk.numbered}"
         reviews = [each._replace(call=ticket) if each.call == lost.ticket else each for each in desk.reviews]
         calls = self.state.calls.replaced(lost, lost._replace(ticket=ticket))
         self.state = self.state._replace(desk=desk._replace(reviews=tuple(reviews))).at(calls)
