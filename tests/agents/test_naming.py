@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ from accord.langchain import AccordMiddleware
 from accord.langchain.naming import Named, old_name, rivals, session_name
 from accord.langchain.sealing import Where
 from accord.stores.store import Change
+from accord.testing import Fault, FaultyStore
 from tests.agents.scripted import Recorder, Scripted, agent_of, asked, call, config, say, told
 
 ONCE = 'rule "once" { at most 1 search }'
@@ -232,6 +234,22 @@ def test_a_session_that_goes_on_while_it_is_moved_stays(store, monkeypatch):
     assert [info.key for info in store.sessions()] == ["two"]
     again = Guard('rule "r" { at most 5 search }', store=store, key="two", tools={"search": lambda: 1})
     assert [again.run([ToolCall("search")])[0].ok for _ in range(4)] == [True, True, True, False]
+
+
+@pytest.mark.parametrize("again", [Fault.NONE, Fault.UNREACHABLE])
+@pytest.mark.parametrize("place", range(5))
+@pytest.mark.parametrize("fault", set(Fault) - {Fault.NONE, Fault.CORRUPT}, ids=lambda fault: fault.name)
+def test_a_store_that_fails_while_a_session_is_moved_loses_nothing(fault, place, again):
+    inner = MemoryStore()
+    Guard(ONCE, store=inner, key="one", tools={"search": lambda: 1}).run([ToolCall("search")])
+    failing = FaultyStore(inner, [Fault.NONE] * place + [fault, again])
+    with suppress(StoreError, UsageError, KeyboardInterrupt, ZeroDivisionError):
+        failing.move("one", "two")
+    keys = sorted(info.key for info in inner.sessions())
+    assert keys in (["one"], ["two"]) or (again is not Fault.NONE and keys == ["one", "two"])
+    for key in keys:
+        assert inner.verify(key).ok
+        assert Guard(ONCE, store=inner, key=key, tools={"search": lambda: 1}).run([ToolCall("search")])[0].ok is False
 
 
 def test_a_session_whose_ledger_is_bad_is_not_moved(store):

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Self
 
 from accord.errors import CorruptSessionError, StoreError, UsageError
 from accord.ledger.chain import BadEntryError, Finding, Head, Verification, Walk
-from accord.ledger.entries import check_key, note_fields
-from accord.ledger.linking import link
+from accord.ledger.entries import check_key
 from accord.monitor.events import make_time
+from accord.stores.moving import readdressed
 from accord.stores.record import EXPIRED, NOTHING, Row, check_name, read, write
 
 if TYPE_CHECKING:
@@ -216,23 +216,12 @@ class Store(ABC):
         """Give a session another key, with its ledger, whose last entry then says where it comes from.
 
         `UsageError` if there is no such session, or another one under the new key; `StoreError` if the session took a
-        step meanwhile. Then everything is as it was.
+        step meanwhile. Then everything is as it was. If the store fails half way, both keys may have the session.
         """
         row = self.row(check_name(key))
         record = self._record(key)
-        if row is None or row.version != record.version:
-            raise StoreError(f"session `{key}` took a step while it was to be moved; try it again")
-        walking, lines = Walk(self.secret), list(self._lines(key, record.version + 1))
-        try:
-            for line in lines:
-                walking.take(line)
-        except BadEntryError as error:
-            raise CorruptSessionError(f"the ledger of session `{key}` is bad: {error.finding}") from None
-        if (walking.count, walking.last) != (record.version + 1, record.head):
-            raise CorruptSessionError(f"the ledger of session `{key}` is bad: it is not the one that its record names")
-        note = note_fields(check_name(new), record.contract, record.protocol, "session moved", {"from": key})
-        line, head = link(note, walking.count, walking.last, self.secret)
-        moved = write(_replaced(record, key=new, version=walking.count, head=head), self.secret)
+        lines = list(self._lines(key, record.version + 1))
+        moved, line = readdressed(record, lines, check_name(new), self.secret)
 
         def put(there: Row | None) -> Change:
             if there is not None:
@@ -240,16 +229,21 @@ class Store(ABC):
             return Change(moved, 0, (*lines, line))
 
         def remove(there: Row | None) -> Change:
-            if there != row:
+            if there is None or there != row or there.version != record.version:
                 raise StoreError(f"session `{key}` took a step while it was to be moved; try it again")
             return Change(None)
 
-        self.exchange(new, None, put)
+        # INVARIANT: there is one copy at least, whatever becomes of the store meanwhile.
         try:
+            self.exchange(new, None, put)
             self.exchange(key, row, remove)
-        except BaseException:
-            self.exchange(new, moved, lambda there: Change(None) if there == moved else None)
-            raise
+        except BaseException as error:
+            if self.row(key) is not None:
+                self.exchange(new, moved, lambda there: Change(None) if there == moved else None)
+                raise
+            if not isinstance(error, StoreError):
+                raise
+            # It is there no more, so it was moved; only the answer of the store was lost.
 
     def __enter__(self) -> Self:
         return self
@@ -313,10 +307,6 @@ class Store(ABC):
 
 
 def _ended(record: Record) -> Record:
-    return _replaced(record, status=EXPIRED, session=NOTHING, guard=NOTHING, expires=None)
-
-
-def _replaced(record: Record, **changes: object) -> Record:
     from msgspec.structs import replace  # noqa: PLC0415 - rarely needed
 
-    return replace(record, **changes)
+    return replace(record, status=EXPIRED, session=NOTHING, guard=NOTHING, expires=None)
