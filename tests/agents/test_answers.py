@@ -14,7 +14,15 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from accord import CorruptSessionError, Guard, Ledger, MemorySink, MemoryStore, Ok, ToolCall
-from accord.langchain import AccordMiddleware, CheckpointedProtocolMiddleware, ProtocolFSM, Transition, ref
+from accord.langchain import (
+    AccordMiddleware,
+    CheckpointedProtocolMiddleware,
+    ProtocolEnforcerMiddleware,
+    ProtocolFSM,
+    ProtocolMonitor,
+    Transition,
+    ref,
+)
 from tests.agents.scripted import Scripted, asked, call, config, say, told
 
 PAYING = 'rule "one approval for each" { before each pay require Approval by human }'
@@ -246,6 +254,20 @@ def test_arguments_that_were_edited_while_a_person_was_asked(till, kept, named, 
     assert till.paid == [HUGE]
 
 
+@pytest.mark.parametrize("named", [False, True])
+def test_arguments_that_come_with_the_answer(till, named):
+    """One command can do both: write to the thread, and answer."""
+    agent, _ = paying(till, say(call("pay", "a", amount=1)), reviewer="the desk")
+    before = shown(start(agent))["review"]
+    last = agent.get_state(config()).values["messages"][-1]
+    edited = last.model_copy(update={"tool_calls": [call("pay", "a", amount=HUGE)]})
+    answer = {**APPROVE, "review": before} if named else "approve"
+    result = agent.invoke(Command(resume=answer, update={"messages": [edited]}), config())
+    assert till.paid == []
+    assert "has changed" in shown(result)["error"]
+    assert ids(result).keys() == {HUGE}
+
+
 def test_a_call_that_somebody_adds_while_a_person_is_asked(till):
     agent, _ = paying(till, say(call("pay", "a", amount=1)), reviewer="the desk")
     start(agent)
@@ -352,8 +374,8 @@ def test_a_late_answer_sent_twice_does_not_count_the_second_time(till):
     assert till.paid == []
 
 
-def test_state_machines_ask_again_too(till):
-    """They take an answer as the first users of them write it, and one with an id only for its question."""
+def twice_gated(till):
+    """Two payments, each behind a step of a person."""
     pay = ref(till.tools[0])
     fsm = ProtocolFSM(initial="idle")
     for source, target in (("idle", "ready"), ("paid", "again")):
@@ -361,9 +383,23 @@ def test_state_machines_ask_again_too(till):
         fsm.add_transition(Transition(source=source, target=target, **step))
     fsm.add_transition(Transition(source="ready", tool=pay, phase="send", target="paid"))
     fsm.add_transition(Transition(source="again", tool=pay, phase="send", target="over"))
-    middleware = CheckpointedProtocolMiddleware(fsm=fsm.mark_terminal("over"), tool_refs=[pay]).middleware
+    return fsm.mark_terminal("over"), [pay]
+
+
+def agent_with(till, middleware):
     model = Scripted(script=[say(call("pay", "a", amount=1)), say(call("pay", "b", amount=HUGE)), "done"])
-    agent = create_agent(model, till.tools, middleware=[middleware], checkpointer=InMemorySaver())
+    return create_agent(model, till.tools, middleware=[middleware], checkpointer=InMemorySaver())
+
+
+@pytest.mark.parametrize("kind", ["checkpointed", "enforcer"])
+def test_state_machines_ask_again_too(till, kind):
+    """They take an answer as the first users of them write it, and one with an id only for its question."""
+    fsm, tools = twice_gated(till)
+    if kind == "checkpointed":
+        middleware = CheckpointedProtocolMiddleware(fsm=fsm, tool_refs=tools).middleware
+    else:
+        middleware = ProtocolEnforcerMiddleware(monitor=ProtocolMonitor(fsm), tool_refs=tools).middleware
+    agent = agent_with(till, middleware)
     first = shown(start(agent))["review"]
     for _ in range(2):
         result = resume(agent, {"event_label": "UserApproval", "review": first})
@@ -371,6 +407,29 @@ def test_state_machines_ask_again_too(till):
     assert till.paid == [1]
     result = resume(agent, {"event_label": "UserApproval"})
     assert (till.paid, result["fsm_state"]) == ([1, HUGE], "over")
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_monitor_that_moves_while_the_agent_waits_at_a_gate(till, named):
+    fsm, tools = twice_gated(till)
+    monitor = ProtocolMonitor(fsm)
+    agent = agent_with(till, ProtocolEnforcerMiddleware(monitor=monitor, tool_refs=tools).middleware)
+    first = shown(start(agent))["review"]
+    assert monitor.transition_event("UserApproval", "recv")
+    assert monitor.transition(tools[0], "send")
+    result = resume(agent, {"event_label": "UserApproval", **({"review": first} if named else {})})
+    assert "has changed" in shown(result)["error"]
+    assert (till.paid, monitor.state) == ([], "paid")
+    resume(agent, {"event_label": "UserApproval", "review": shown(result)["review"]})
+    assert till.paid == [1]
+
+
+def test_a_state_machine_whose_questions_have_to_be_named(till):
+    fsm, tools = twice_gated(till)
+    agent = agent_with(till, CheckpointedProtocolMiddleware(fsm=fsm, tool_refs=tools, by_id=True).middleware)
+    start(agent)
+    assert "every answer has to" in shown(resume(agent, {"event_label": "UserApproval"}))["error"]
+    assert till.paid == []
 
 
 # -- what other middlewares make of it ---------------------------------------------------------------------------------

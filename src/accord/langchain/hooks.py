@@ -339,8 +339,9 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         return Heard(answered, until, change.state.desk.numbered)
 
     def _asking(self, sitting: Sitting, runtime: Runtime[Any], changed: bool) -> Asking:
-        info = runtime.execution_info
-        return Asking(sitting, self._manner.reviewer, "" if info is None else info.task_id, changed, self._manner.by_id)
+        task = "" if runtime.execution_info is None else runtime.execution_info.task_id
+        changed = changed or sitting.has_moved_since(task)
+        return Asking(sitting, self._manner.reviewer, task, changed, self._manner.by_id)
 
     def _noticed(self, state: AgentState[Any], update: dict[str, Any] | None) -> dict[str, Any] | None:
         """The update of a hook that has taken notice of what somebody has done to the session beside the agent."""

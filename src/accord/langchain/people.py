@@ -70,6 +70,7 @@ def asking(law: Law, where: Asking, announce: Callable[[], None] = lambda: None)
             except GraphInterrupt:
                 # INVARIANT: if this cannot be written down, its error takes the place of the question.
                 announce()
+                where.sitting.note_asked(where.task)
                 where.sitting.session.remark("person asked", {"shown": shown, "to": to})
                 raise
             try:

@@ -85,6 +85,13 @@ class Sitting(ABC):
         """Whether nothing has come back that is not in the session, and nothing is out; `False` if it is not known."""
         return False
 
+    def note_asked(self, task: str) -> None:  # noqa: B027 - only a session in this process has to remember it
+        """People are asked about the session as it stands, in this run of a node."""
+
+    def has_moved_since(self, task: str) -> bool:  # noqa: ARG002 - what moves a session in a checkpoint is found there
+        """Whether it stands elsewhere than when people were first asked, if that can only be known here."""
+        return False
+
     def take_shortcut(self, claim: Claim) -> bool:  # noqa: ARG002 - where there is one
         """Reserve the one call of a batch on the short way; whether that could be done."""
         return False
