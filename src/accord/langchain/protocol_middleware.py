@@ -44,8 +44,8 @@ class CheckpointedProtocolMiddleware:
 
     `tool_refs` are the tools that it watches; calls of others pass. `on_violation` is a function that gets the
     `ViolationEvent`; whatever it returns, the call does not run. It may also be `block`, `raise` or `observe`.
-    `secret`, `ledger`, `reviewer`, `by_id`, `early_end`, `observers` and `when_over` are as in `AccordMiddleware`. A person's
-    step may be taken without a name; the ledger then says that nobody was named.
+    `secret`, `ledger`, `reviewer`, `by_id`, `early_end`, `observers` and `when_over` are as in `AccordMiddleware`. A
+    person's step may be taken without a name; the ledger then says that nobody was named.
     """
 
     def __init__(  # noqa: PLR0913 - what a middleware can be told, all by name
