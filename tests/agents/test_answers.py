@@ -163,6 +163,41 @@ def test_the_answer_to_one_question_does_not_answer_that_of_the_next_message(til
     assert till.paid == [1]
 
 
+def test_the_answer_to_one_contract_does_not_answer_another(till):
+    """Both ask about the same call, each for itself."""
+    second = AccordMiddleware(PAYING.replace("one approval", "another approval"), name="billing")
+    agent, _ = paying(till, say(call("pay", "a", amount=1)), before=[second])
+    (first,) = ids(start(agent)).values()
+    for _ in range(2):
+        result = resume(agent, {**APPROVE, "review": first})
+        assert ids(result).keys() == {1}
+    assert "is not open" in shown(result)["error"]
+    assert till.paid == []
+    resume(agent, {**APPROVE, "review": shown(result)["review"]})
+    assert till.paid == [1]
+
+
+def test_the_answer_to_an_agent_inside_does_not_answer_it_when_it_is_run_again(till):
+    inner = create_agent(
+        Scripted(script=[say(call("pay", "a", amount=1)), "paid"]), till.tools, middleware=[AccordMiddleware(PAYING)]
+    )
+
+    @tool
+    def ask() -> str:
+        """Ask the agent inside."""
+        return inner.invoke(asked())["messages"][-1].content
+
+    script = [say(call("ask", "one")), say(call("ask", "two")), "done"]
+    agent = create_agent(Scripted(script=script), [ask], checkpointer=InMemorySaver())
+    (first,) = ids(start(agent)).values()
+    for _ in range(2):
+        result = resume(agent, {**APPROVE, "review": first})
+    assert "is not open" in shown(result)["error"]
+    assert till.paid == [1]
+    resume(agent, {**APPROVE, "review": shown(result)["review"]})
+    assert till.paid == [1, 1]
+
+
 def test_where_every_answer_has_to_name_its_question(till, kept):
     agent, _ = paying(till, say(call("pay", "a", amount=1)), by_id=True, **kept)
     (review,) = ids(start(agent)).values()

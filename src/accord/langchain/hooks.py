@@ -36,7 +36,7 @@ from accord.langchain.messages import pending_calls, refusal, replaced, strip
 from accord.langchain.people import Asking, ask_about_step, asking, make_step
 from accord.langchain.proposing import NOTHING_YET, has_changed, note_of, was_moved
 from accord.langchain.running import Runner
-from accord.langchain.schema import make_schema
+from accord.langchain.schema import UNNAMED, make_schema
 from accord.langchain.sealing import Where
 from accord.langchain.threads import AsyncThreadSession, Thread, ThreadSession
 from accord.machine.extent import Extent
@@ -339,9 +339,11 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         return Heard(answered, until, change.state.desk.numbered)
 
     def _asking(self, sitting: Sitting, runtime: Runtime[Any], changed: bool) -> Asking:
-        task = "" if runtime.execution_info is None else runtime.execution_info.task_id
+        info = runtime.execution_info
+        task = "" if info is None else info.task_id
+        outermost = self._settings.keys == UNNAMED and not where(info).agent
         changed = changed or sitting.has_moved_since(task)
-        return Asking(sitting, self._manner.reviewer, task, changed, self._manner.by_id)
+        return Asking(sitting, self._manner.reviewer, task, outermost, changed, self._manner.by_id)
 
     def _noticed(self, state: AgentState[Any], update: dict[str, Any] | None) -> dict[str, Any] | None:
         """The update of a hook that has taken notice of what somebody has done to the session beside the agent."""

@@ -42,13 +42,15 @@ class Asking(NamedTuple):
     """Where people are asked: whose hook it is, and what is known of what they have been shown.
 
     `task` is the id that LangGraph has for this run of a node: it stays the same until the question is answered, and is
-    another one as soon as somebody writes to the thread. `changed` says that what is asked about is not what the model,
-    or the hook before, has left: then it may be new to whoever answers.
+    another one as soon as somebody writes to the thread. `numbers` says that the reviews of this session are the only
+    ones of the thread, so that their numbers tell them apart. `changed` says that what is asked about is not what the
+    model, or the hook before, has left: then it may be new to whoever answers.
     """
 
     sitting: Sitting
     reviewer: str | None
     task: str
+    numbers: bool
     changed: bool
     by_id: bool
 
@@ -85,10 +87,11 @@ def asking(law: Law, where: Asking, announce: Callable[[], None] = lambda: None)
 def _name(question: Question, where: Asking) -> str:
     """The id that a question is asked under. INVARIANT: another question of the thread never has it.
 
-    A review has an id of its own. It is not enough where somebody else has written to the thread since, because then
-    numbers that were shown may be given once more; and the gate of a session has none.
+    A review has an id of its own. It is not enough where other sessions of the thread have reviews too, nor where
+    somebody else has written to the thread since, because then numbers that were shown may be given once more; and the
+    gate of a session has no number.
     """
-    if question.type == "accord.review" and not where.changed:
+    if question.type == "accord.review" and where.numbers and not where.changed:
         return question.review
     about = encode([where.task, plainly(question.shown())])
     return f"{question.review}-{sha256(about).hexdigest()[:8]}"

@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple, NotRequired, TypedDict, cast
 
 from langchain.agents.middleware.types import AgentState, OmitFromInput, PrivateStateAttr
 
-__all__ = ["PROTOCOL_KEYS", "TAKEN", "Keys", "ProtocolState", "make_schema"]
+__all__ = ["PROTOCOL_KEYS", "TAKEN", "UNNAMED", "Keys", "ProtocolState", "make_schema"]
 
 PROTOCOL_KEYS: dict[str, Any] = {
     "fsm_state": NotRequired[Annotated[str, OmitFromInput]],
@@ -35,6 +35,10 @@ class Keys(NamedTuple):
     def named(cls, name: str) -> Keys:
         """The keys of a middleware of that name."""
         return cls(f"{name}_session", f"{name}_returns", f"{name}_proposed", name)
+
+
+UNNAMED = Keys.named("accord")
+"""Those of the one contract of an agent that needs no name."""
 
 
 def add_returns(there: list[Any] | None, more: object) -> list[Any]:
