@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+from itertools import count
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware, hook_config
 from langchain_core.messages import AIMessage
@@ -465,6 +468,57 @@ def test_a_state_machine_whose_questions_have_to_be_named(till):
     start(agent)
     assert "every answer has to" in shown(resume(agent, {"event_label": "UserApproval"}))["error"]
     assert till.paid == []
+
+
+# -- whatever is sent, in any order ------------------------------------------------------------------------------------
+
+ANSWERS = st.one_of(
+    st.just("bare"),
+    st.tuples(st.just("one"), st.integers(0, 9), st.sampled_from([APPROVE, DENY])),
+    st.tuples(st.just("several"), st.lists(st.tuples(st.integers(0, 9), st.sampled_from([APPROVE, DENY])), min_size=1)),
+    st.tuples(st.just("edit"), st.integers(50, 59)),
+    st.just("again"),
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(1, 3), min_size=2, max_size=3), st.lists(ANSWERS, min_size=3, max_size=8))
+@example([2], ["bare", "again", ("one", 0, APPROVE), "again", "bare", ("one", 1, DENY)])
+@example(
+    [1, 1], [("one", 0, APPROVE), "again", ("edit", 50), "again", "bare", ("one", 1, APPROVE), ("one", 2, APPROVE)]
+)
+def test_nothing_is_paid_that_was_not_approved_when_it_was_shown(batches, answers):
+    till, amounts = Till(), count(1)
+    lines = [
+        say(*(call("pay", f"{turn}-{n}", amount=next(amounts)) for n in range(size)))
+        for turn, size in enumerate(batches)
+    ]
+    agent, _ = paying(till, *lines, reviewer="the desk")
+    result, known, approved, edited, last = start(agent), {}, set(), False, "approve"
+    for answer in answers:
+        if "__interrupt__" not in result:
+            break
+        is_open = {review: amount for amount, review in ids(result).items()}
+        known.update(is_open)
+        names = list(known)
+        if answer[0] == "edit":
+            edit(agent, answer[1])
+            edited = True
+            continue
+        if answer[0] == "one":
+            last = {**answer[2], "review": names[answer[1] % len(names)]}
+        elif answer[0] == "several":
+            last = {"decisions": {names[number % len(names)]: decision for number, decision in answer[1]}}
+        elif answer == "bare":
+            last = "approve"
+        if not edited and last == "approve":
+            approved |= set(is_open.values()) if len(is_open) == 1 else set()
+        elif not edited:
+            decisions = last.get("decisions") or {last["review"]: last}
+            approved |= {is_open[name] for name in decisions if name in is_open and decisions[name]["by"] == "ana"}
+        result, edited = resume(agent, last), False
+    assert set(till.paid) <= approved
+    assert len(till.paid) == len(set(till.paid)) or 50 <= max(till.paid) < 60
 
 
 # -- what other middlewares make of it ---------------------------------------------------------------------------------
