@@ -315,6 +315,15 @@ def test_a_call_that_somebody_adds_while_a_person_is_asked(till):
     assert till.paid == []
 
 
+def test_a_call_that_no_model_has_made(till):
+    """Nobody has been shown it, so an answer that is there already is not for it."""
+    agent, _ = paying(till, "hm", reviewer="the desk")
+    agent.invoke(asked(), config(), interrupt_before=["model"])
+    agent.update_state(config(), {"messages": [say(call("pay", "z", amount=HUGE))]}, as_node="model")
+    assert "has changed" in shown(resume(agent, "approve"))["error"]
+    assert till.paid == []
+
+
 def test_something_else_that_is_written_to_the_thread_changes_no_question(till):
     agent, _ = paying(till, say(call("pay", "a", amount=1)), reviewer="the desk")
     start(agent)

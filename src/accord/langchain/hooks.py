@@ -34,7 +34,7 @@ from accord.langchain.asking import DENY, NOBODY
 from accord.langchain.hearing import Hearing
 from accord.langchain.messages import pending_calls, refusal, replaced, strip
 from accord.langchain.people import Asking, ask_about_step, asking, make_step
-from accord.langchain.proposing import NOTHING_YET, has_changed, note_of, was_moved
+from accord.langchain.proposing import NOTHING_YET, has_changed, has_note, note_of, was_moved
 from accord.langchain.running import Runner
 from accord.langchain.schema import UNNAMED, make_schema
 from accord.langchain.sealing import Where
@@ -122,7 +122,10 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self._runner.doubt(sitting)
         if self._hearing.turns:
             sitting.session.change(lambda session, at: self._hearing.user(session, state["messages"], at))
-        return self._noticed(state, self._update(sitting, messages))
+        update = self._update(sitting, messages)
+        if self._law.asks_about_calls and not has_note(state, self._settings):
+            update = {**(update or {}), self._settings.keys.proposed: NOTHING_YET}
+        return self._noticed(state, update)
 
     @hook_config(can_jump_to=["end"])
     def before_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:

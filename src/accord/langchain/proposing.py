@@ -5,7 +5,7 @@ model, or move the session; LangGraph then runs the hook that asks on the new st
 the model leaves a sealed note of its calls and of the session as it stood then, and a program that steps beside the
 agent takes it off. Where the note does not fit, nobody has been shown what is asked about now.
 
-A thread of a version that left no notes has none under our key, and is taken as it is.
+A turn that was begun by a version that left no notes has nothing under our key, and is taken as it is.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from accord.langchain.sealing import Where
     from accord.langchain.sessions import Settings
 
-__all__ = ["MOVED", "NOTHING_YET", "has_changed", "note_of", "was_moved"]
+__all__ = ["MOVED", "NOTHING_YET", "has_changed", "has_note", "note_of", "was_moved"]
 
 MOVED = None
 """Somebody has moved the session beside the agent."""
@@ -49,7 +49,7 @@ def note_of(
 
 def has_changed(state: Mapping[str, Any], where: Where, settings: Settings, contract: str) -> bool:
     """Whether the calls that wait, or the session, are not those that the model has left."""
-    if settings.keys.proposed not in state:
+    if not has_note(state, settings):
         return False
     text = state[settings.keys.proposed]
     if text is MOVED or text == NOTHING_YET:
@@ -60,7 +60,12 @@ def has_changed(state: Mapping[str, Any], where: Where, settings: Settings, cont
 
 def was_moved(state: Mapping[str, Any], settings: Settings) -> bool:
     """Whether somebody has moved the session since a hook last took notice of it."""
-    return settings.keys.proposed in state and state[settings.keys.proposed] is MOVED
+    return has_note(state, settings) and state[settings.keys.proposed] is MOVED
+
+
+def has_note(state: Mapping[str, Any], settings: Settings) -> bool:
+    """Whether the turn was begun by a version that leaves notes."""
+    return settings.keys.proposed in state
 
 
 def _digest_of(messages: Sequence[BaseMessage]) -> str | None:
