@@ -46,7 +46,7 @@ SECOND = {
     for name, kind in (("a contract", "contract"), ("a state machine", "checkpointed"), ("a store", "store"))
 }
 """Threads whose first session is over, so that version 0.1.0 has begun another one, which is under way."""
-NAMES = {thread: ("store", BOOKING, TURNS) for thread in ("acme/17", "x#2", "100%")}
+NAMES = dict.fromkeys(("acme/17", "x#2", "100%"), ("store", BOOKING, TURNS))
 """Threads whose sessions version 0.1.0 has kept under keys that others may have had."""
 SOME = ("gate", "gate of a state machine", "results in a store")
 """Those that are kept in PostgreSQL too."""
