@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from langchain.agents import create_agent
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
 
 from accord import (
     CorruptSessionError,
@@ -25,7 +26,7 @@ from accord import (
     UsageError,
 )
 from accord.langchain import AccordMiddleware
-from accord.langchain.naming import Named, old_name, rivals, session_name
+from accord.langchain.naming import Named, old_name, owner_of, rivals, session_name
 from accord.langchain.sealing import Where
 from accord.stores.store import Change
 from accord.testing import Fault, FaultyStore
@@ -52,6 +53,18 @@ def test_no_two_sessions_have_one_name(sessions):
 @given(st.text("aF2-.:|() é", min_size=1, max_size=8).filter(lambda thread: thread != "(no thread)"))
 def test_plain_threads_are_called_as_ever(thread):
     assert session_name(Where(thread, ""), 1) == thread == old_name(Named(thread, "", 1))
+
+
+@given(SESSIONS)
+def test_a_name_says_whose_it_is(session):
+    named = Named(*session)
+    assert owner_of(session_name(Where(named.thread, named.agent), named.number)) == named
+
+
+@given(TEXTS)
+def test_what_is_no_name_is_nobodys(name):
+    owner = owner_of(name)
+    assert owner is None or session_name(Where(owner.thread, owner.agent), owner.number) == name
 
 
 @given(SESSIONS, SESSIONS)
@@ -169,6 +182,40 @@ def test_a_session_of_which_nobody_knows_whose_it_is_begins_nothing(store):
     store.move("acme/17", "acme%2F17")
     agent.invoke(asked(), config("acme/17"))
     assert recorder.names == ["search"]
+
+
+def test_a_thread_that_waits_for_a_person_goes_on_with_its_session(store):
+    """The store knows of the question, and the checkpoint does not yet."""
+    recorder, saver = Recorder(), InMemorySaver()
+    contract = 'rule "asked" { before each search require Approval by human }'
+    script = [say(call("search", "a")), "done"]
+    for named in (lambda thread, agent: old_name(Named(thread, agent, 1)), None):
+        middleware = AccordMiddleware(contract, store=store, key=named)
+        agent, _ = agent_of(script, middleware, recorder, checkpointer=saver)
+        if named is not None:
+            (question,) = agent.invoke(asked(), config("acme/17"))["__interrupt__"]
+    agent.invoke(
+        Command(resume={"event_label": "approve", "by": "ana", "review": question.value["review"]}), config("acme/17")
+    )
+    assert recorder.names == ["search"]
+    assert [info.key for info in store.sessions()] == ["acme%2F17"]
+
+
+def test_a_session_that_was_moved_is_not_taken_for_that_of_a_thread_called_like_its_key(store):
+    recorder, saver = Recorder(), InMemorySaver()
+    old_agent(store, recorder, saver).invoke(asked(), config("acme/17"))
+    new_agent(store, recorder, saver).invoke(asked("more"), config("acme/17"))
+    with pytest.raises(StoreError, match="or of thread `acme/17`"):
+        new_agent(store, recorder).invoke(asked(), config("acme%2F17"))
+    assert [info.key for info in store.sessions()] == ["acme%2F17"]
+
+
+def test_a_session_that_has_begun_under_its_key_is_nobody_elses(store):
+    recorder = Recorder()
+    for thread in ("acme/17", "acme%2F17", "acme%252F17"):
+        new_agent(store, recorder).invoke(asked(), config(thread))
+    assert recorder.names == ["search"] * 3
+    assert sorted(info.key for info in store.sessions()) == ["acme%25252F17", "acme%252F17", "acme%2F17"]
 
 
 def test_a_checkpoint_that_says_something_else_proves_nothing(store):

@@ -9,15 +9,19 @@ version has kept under a name that more than one session may have had is in `riv
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from accord.langchain.sealing import Where
 
-__all__ = ["Named", "is_plain", "old_name", "place_name", "rivals", "session_name"]
+__all__ = ["Named", "is_plain", "old_name", "owner_of", "place_name", "rivals", "session_name"]
 
 _NO_THREAD = "(no thread)"
 _SPECIAL = str.maketrans({"%": "%25", "/": "%2F", "#": "%23"})
+_LETTERS = {escaped: chr(letter) for letter, escaped in _SPECIAL.items()}
+_PLAIN = re.compile("|".join(_LETTERS))
+_COUNT = re.compile(r"[2-9]|[1-9][0-9]{1,8}")
 
 
 def place_name(thread: str, agent: str) -> str:
@@ -52,6 +56,17 @@ class Named(NamedTuple):
         )
 
 
+def owner_of(name: str) -> Named | None:
+    """Whose session is called so today; `None` if nobody's is."""
+    rest, joint, number = name.rpartition("#")
+    base, count = (rest, int(number)) if joint and _COUNT.fullmatch(number) else (name, 1)
+    parts = [_PLAIN.sub(lambda found: _LETTERS[found[0]], part) for part in base.partition("/")[::2]]
+    thread = _NO_THREAD if parts[0] == "%" + _NO_THREAD[1:] else "" if parts[0] == _NO_THREAD else parts[0]
+    owner = Named(thread, parts[1], count)
+    called = place_name(owner.thread, owner.agent)
+    return owner if name == (called if count == 1 else f"{called}#{count}") else None
+
+
 def old_name(named: Named) -> str:
     """What version 0.1 called it."""
     name = "/".join(part for part in named[:2] if part)
@@ -63,7 +78,7 @@ def rivals(named: Named) -> list[Named]:
     name = old_name(named)
     bases = [(name, 1)]
     base, joint, number = name.rpartition("#")
-    if joint and base and number.isdecimal() and number.isascii() and number[0] != "0" and int(number) > 1:
+    if joint and base and _COUNT.fullmatch(number):
         bases.append((base, int(number)))
     found = []
     for whole, count in bases:

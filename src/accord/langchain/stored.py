@@ -17,7 +17,7 @@ from accord.errors import StoreError, UsageError
 from accord.integrations.guard.homes import StoreHome
 from accord.langchain.homes import Opened, ThreadHome
 from accord.langchain.law_session import LawSession
-from accord.langchain.naming import Named, is_plain, old_name, rivals, session_name
+from accord.langchain.naming import Named, is_plain, old_name, owner_of, rivals, session_name
 from accord.langchain.sessions import CheckpointKeeping, Keeping, Sitting
 from accord.ledger.entries import FRAMED, OPENING, NoteEntry, read_entry
 from accord.monitor.step import is_over
@@ -102,15 +102,25 @@ class StoreKeeping(Keeping):
         self._store.move(old, name)
 
     def _is_copy(self, key: str, seen: Opened | None) -> bool:
-        """Whether a session stands where the checkpoint of the thread says."""
+        """Whether a session stands where the checkpoint of the thread says, but for what people were asked since."""
         there = None if seen is None else self._store.session(key)
-        if there is None or there.contract != self.law.policy.contract.digest or there.status == EXPIRED:
+        if seen is None or there is None or there.status == EXPIRED:
             return False
-        return seen is not None and self._at(key).state() == seen.state
+        if there.contract != self.law.policy.contract.digest:
+            return False
+        state, before = self._at(key).state(), seen.state.desk
+        reviews = tuple([review for review in state.desk.reviews if review.number <= before.numbered])
+        return (
+            state._replace(desk=state.desk._replace(reviews=reviews, numbered=before.numbered, now=before.now))
+            == seen.state
+        )
 
     def _others(self, named: Named) -> list[Named]:
-        """The other sessions that may have had the name. A second one was begun only where there was a first one."""
-        return [each for each in rivals(named) if each.number == 1 or self._has_first(each)]
+        """The other sessions that may have the name. A second one was begun only where there was a first one."""
+        name = old_name(named)
+        others = [each for each in rivals(named) if each.number == 1 or self._has_first(each)]
+        owner = owner_of(name)
+        return others if owner is None or owner == named or owner in rivals(named) else [*others, owner]
 
     def _has_first(self, named: Named) -> bool:
         return self._store.row(old_name(named._replace(number=named.number - 1))) is not None
