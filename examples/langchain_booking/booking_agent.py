@@ -144,7 +144,8 @@ def main() -> int:
                 complaint = question.get("error")
                 print(f"asked     {complaint or question['question']} {question['action']['arguments']}")
                 print(f"person    {answer}")
-                result = agent.invoke(Command(resume=answer), config)
+                named = {**answer, "review": question["review"]} if isinstance(answer, dict) else answer
+                result = agent.invoke(Command(resume=named), config)
                 seen = show(result["messages"], seen)
             show_trail(ledger, path)
             whole = ledger.verify().ok

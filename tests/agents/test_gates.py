@@ -174,16 +174,17 @@ def test_nobody_is_asked_in_vain(recorder):
     assert "No approval would change that" in told(result)[-1]
 
 
-def test_several_gated_calls_are_asked_about_one_by_one(recorder):
+def test_several_gated_calls_are_asked_about_at_once(recorder):
     script = [say(call("book", "a", amount=10), call("search", "s"), call("book", "b", amount=20)), "done"]
     agent, _ = agent_of(script, AccordMiddleware(PAYING), recorder)
     result = agent.invoke(asked(), config())
-    assert shown(result)["action"]["call_id"] == "a"
+    first, second = shown(result)["questions"]
+    assert [each["action"]["call_id"] for each in (first, second)] == ["a", "b"]
     assert recorder.ran == []  # nothing of the batch, before all of it is decided
-    result = agent.invoke(Command(resume={"event_label": "deny", "by": "ana"}), config())
+    result = agent.invoke(Command(resume={"event_label": "deny", "by": "ana", "review": first["review"]}), config())
     assert shown(result)["action"]["call_id"] == "b"
     assert recorder.ran == []
-    result = agent.invoke(Command(resume={"event_label": "approve", "by": "ana"}), config())
+    result = agent.invoke(Command(resume={"event_label": "approve", "by": "ana", "review": second["review"]}), config())
     assert sorted(recorder.ran) == [("book", "AZ1", 20), ("search", "Rome")]
 
 
@@ -250,6 +251,7 @@ def test_several_human_choices_from_one_state(recorder, answer, ran):
 def test_the_gate_of_a_session_comes_before_the_model(recorder):
     agent, model = agent_of(SCRIPT, AccordMiddleware(GATED, gates="session"), recorder)
     result = agent.invoke(asked(), config())
+    assert shown(result).pop("review").startswith("gate-")
     assert shown(result) == {
         "type": "accord.gate", "session": "t", "to": "human",
         "question": "The agent waits for a person: `?Approval`.", "choices": ["Approval", "approve", "deny"],

@@ -234,6 +234,14 @@ def test_messages_without_ids_are_known_by_what_they_say():
     assert said(ears.user(second.state, messages, None)) == 0
 
 
+def test_an_id_is_not_taken_for_what_a_message_without_one_says():
+    """Whoever chooses the ids of messages cannot keep another one from being heard."""
+    ears, state = hearing()
+    messages = [HumanMessage("hm", id="1 human yes")]
+    known = ears.user(state, messages, None).state
+    assert said(ears.user(known, [*messages, HumanMessage("yes")], None)) == 1
+
+
 def test_what_is_known_is_bounded():
     ears, state = hearing()
     messages = [HumanMessage("hm", id=str(number)) for number in range(500)]

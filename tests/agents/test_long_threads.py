@@ -34,9 +34,10 @@ def test_any_number_of_reviews(place):
     sizes = []
     for turn in range(TURNS):
         result = agent.invoke(asked(f"turn {turn}"), config())
-        for answer in ("approve", "deny", "approve", "approve"):
-            assert "__interrupt__" in result, (turn, result["messages"][-2].content)
-            result = agent.invoke(Command(resume={"event_label": answer, "by": "ana"}), config())
+        assert "__interrupt__" in result, (turn, result["messages"][-2].content)
+        reviews = [each["review"] for each in result["__interrupt__"][0].value["questions"]]
+        answers = [{"event_label": answer, "by": "ana"} for answer in ("approve", "deny", "approve", "approve")]
+        result = agent.invoke(Command(resume={"decisions": dict(zip(reviews, answers, strict=True))}), config())
         assert result["accord"]["session"] == "t"
         kept = agent.get_state(config()).values
         sizes.append(len(next(value for key, value in kept.items() if isinstance(value, str) and "accord" in key)))

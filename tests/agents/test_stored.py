@@ -115,14 +115,17 @@ def test_an_answer_is_not_taken_for_that_to_another_question(recorder, store):
     contract = 'rule "one each" { before each book require Approval by human }'
     script = [say(call("book", "a", amount=10), call("book", "b", amount=20)), "done"]
     agent, _ = agent_of(script, AccordMiddleware(contract, store=store), recorder)
-    result = agent.invoke(asked(), config())
-    assert result["__interrupt__"][0].value["action"]["call_id"] == "a"
+    questions = agent.invoke(asked(), config())["__interrupt__"][0].value["questions"]
+    assert [each["action"]["call_id"] for each in questions] == ["a", "b"]
     guard = Guard(contract, store=store, key="t")
     first = next(review for review in guard.reviews() if review.payload["amount"] == 10)
     guard.decide(first.id, "deny", by="bob")
-    result = agent.invoke(Command(resume={"event_label": "approve", "by": "ana"}), config())
+    answer = {"event_label": "approve", "by": "ana"}
+    result = agent.invoke(Command(resume={**answer, "review": questions[0]["review"]}), config())
     assert recorder.ran == []
     assert result["__interrupt__"][0].value["action"]["call_id"] == "b"
+    agent.invoke(Command(resume={**answer, "review": questions[1]["review"]}), config())
+    assert recorder.ran == [("book", "AZ1", 20)]
 
 
 def test_a_tool_that_was_begun_is_not_run_again(recorder, store):

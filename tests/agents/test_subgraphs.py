@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from threading import Event
 
 import pytest
 from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware
+from langchain_core.messages import ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
@@ -83,6 +86,48 @@ def test_an_agent_as_a_tool_of_another(recorder):
     assert recorder.names.count("book") == 1
     assert told(result)[0] == "done"
     assert told(result)[1].startswith("error")
+
+
+def test_one_agent_runs_twice_at_once_inside_of_another(recorder):
+    """A call that one of them has made, and another middleware has refused, is not taken for the call of the other."""
+    searched = Event()
+
+    class Refusing(AgentMiddleware):
+        def wrap_tool_call(self, request, handler):
+            if request.state["messages"][0].content == "late" and request.tool_call["id"] == "same":
+                return ToolMessage("not now", tool_call_id="same", name="search", status="error")
+            result = handler(request)
+            searched.set()
+            return result
+
+    def first(messages):
+        if messages[0].content == "late":
+            assert searched.wait(30)
+        return say(call("search", "same"))
+
+    def second(messages):
+        return say(call("search", "again")) if messages[0].content == "late" else "done"
+
+    contract = 'rule "once" { at most 1 search }'
+    inner = create_agent(
+        Scripted(script=[first, second, "done"]),
+        recorder.tools,
+        middleware=[Refusing(), AccordMiddleware(contract)],
+    )
+
+    @tool
+    def ask(how: str) -> str:
+        """Ask the agent inside."""
+        return inner.invoke(asked(how))["messages"][-2].content
+
+    outer = create_agent(
+        Scripted(script=[say(call("ask", "a", how="early"), call("ask", "b", how="late")), "done"]),
+        [ask],
+        checkpointer=InMemorySaver(),
+    )
+    result = outer.invoke(asked(), config())
+    assert recorder.names == ["search", "search"]
+    assert told(result)[-1] == "flights to Rome"
 
 
 def test_an_agent_that_keeps_its_own_thread(recorder):

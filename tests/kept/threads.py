@@ -11,8 +11,9 @@ from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
 
-from accord import FileSink, Ledger, SQLiteStore
+from accord import FileSink, Ledger, SQLiteStore, StoreError
 from accord.langchain import AccordMiddleware, CheckpointedProtocolMiddleware, ref
+from accord.stores.store import Change
 from accord.testing.servers import PostgresServer
 from tests.agents.protocols import machine
 from tests.agents.scripted import Recorder, agent_of, asked, call, config, say, told
@@ -45,6 +46,8 @@ SECOND = {
     for name, kind in (("a contract", "contract"), ("a state machine", "checkpointed"), ("a store", "store"))
 }
 """Threads whose first session is over, so that version 0.1.0 has begun another one, which is under way."""
+NAMES = dict.fromkeys(("acme/17", "x#2", "100%"), ("store", BOOKING, TURNS))
+"""Threads whose sessions version 0.1.0 has kept under keys that others may have had."""
 SOME = ("gate", "gate of a state machine", "results in a store")
 """Those that are kept in PostgreSQL too."""
 
@@ -67,7 +70,7 @@ def middleware_of(kind, text, recorder, folder):
 
 def turn(folder, saver, thread, given, **more):
     """One turn of a thread, by an agent that is made for it; what a user sees of it."""
-    kind, text, script = {**THREADS, **SECOND}[thread]
+    kind, text, script = {**THREADS, **SECOND, **NAMES}[thread]
     recorder = Recorder()
     with middleware_of(kind, text, recorder, folder) as middleware:
         agent, _ = agent_of(script, middleware, recorder, checkpointer=saver, **more)
@@ -139,6 +142,35 @@ def go_on_second(folder):
     return found
 
 
+def write_names(folder):
+    with SqliteSaver.from_conn_string(str(folder / "checkpoints.db")) as saver:
+        for thread in NAMES:
+            turn(folder, saver, thread, asked())
+        saver.conn.execute("PRAGMA journal_mode = DELETE")
+        saver.conn.execute("VACUUM")
+
+
+def go_on_names(folder):
+    """Each thread goes on with its session, under its own key; without its checkpoint, if it can be no other's."""
+    found = {}
+    with SQLiteStore(folder / "sessions.db") as store, SQLiteStore(folder / "lost.db") as lost:
+        for info in store.sessions():
+            lines, row = tuple(store.ledger(info.key)), store.row(info.key)
+            lost.exchange(info.key, None, lambda _, row=row, lines=lines: Change(row, 0, lines))
+    with SqliteSaver.from_conn_string(str(folder / "checkpoints.db")) as saver:
+        for thread in NAMES:
+            found[thread] = turn(folder, saver, thread, asked("that one"))
+    with SQLiteStore(folder / "sessions.db") as store:
+        found["store"] = [[each.key, each.status, store.verify(each.key).ok] for each in store.sessions()]
+    (folder / "lost.db").replace(folder / "sessions.db")
+    for thread in NAMES:
+        try:
+            found[f"{thread} without its checkpoint"] = turn(folder, InMemorySaver(), thread, asked())
+        except StoreError as error:
+            found[f"{thread} without its checkpoint"] = str(error)
+    return found
+
+
 def write_postgres(folder, address):
     with PostgresSaver.from_conn_string(address) as saver:
         saver.setup()
@@ -156,5 +188,6 @@ def go_on_postgres(folder, address):
 SAMPLES = {
     "langchain": Sample(write_sqlite, go_on_sqlite),
     "langchain_second_sessions": Sample(write_second, go_on_second),
+    "langchain_names": Sample(write_names, go_on_names),
     "langchain_in_postgres": Sample(write_postgres, go_on_postgres, PostgresServer),
 }

@@ -200,6 +200,28 @@ def export(store: str, key: str, file: Path, key_file: str | None, key_env: str 
     open_screen().print(f"head {head}")
 
 
+@command.command("move")
+@click.argument("store")
+@click.argument("key")
+@click.argument("new")
+@key_options
+def move(store: str, key: str, new: str, key_file: str | None, key_env: str | None) -> None:
+    """Give a session another key, with its ledger.
+
+    For a session that an earlier version has kept under a key which more than one thread may have had. Nothing else
+    should use the session meanwhile.
+
+    Exit status: 0 moved · 2 wrong usage, such as a key that is taken, or the ledger is bad.
+    """
+    from accord.cli.terminal import open_screen
+    from accord.diagnostics.visible import visible
+
+    with open_at(store, key_file, key_env) as opened:
+        find_session(opened, key)
+        opened.move(key, new)
+    open_screen().print(f"{visible(key)} is {visible(new)} now")
+
+
 def _object(info: SessionInfo) -> dict[str, object]:
     from dataclasses import asdict
 

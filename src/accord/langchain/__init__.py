@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from accord.langchain.asking import ProtocolResume
+    from accord.langchain.asking import ProtocolDecisions, ProtocolResume
     from accord.langchain.fsm import MonitorContext, ProtocolFSM, ToolRef, Transition, ref
     from accord.langchain.middleware import AccordMiddleware
     from accord.langchain.monitor import ProtocolMonitor
@@ -30,6 +30,7 @@ _HOME = {
     "ProtocolEnforcerMiddleware": "protocol_middleware",
     "ProtocolFSM": "fsm",
     "ProtocolMonitor": "monitor",
+    "ProtocolDecisions": "asking",
     "ProtocolResume": "asking",
     "ProtocolState": "schema",
     "ProtocolViolationError": "violations",
@@ -45,6 +46,7 @@ __all__ = [
     "AsyncThreadSession",
     "CheckpointedProtocolMiddleware",
     "MonitorContext",
+    "ProtocolDecisions",
     "ProtocolEnforcerMiddleware",
     "ProtocolFSM",
     "ProtocolMonitor",

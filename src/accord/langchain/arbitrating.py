@@ -1,10 +1,9 @@
 """Deciding about a whole batch of calls, with the answers of people, as a pure function.
 
-The calls are looked at in order. Where one needs a person, that person is asked, about this call with these arguments;
-with the answer the batch is looked at again from the beginning, so that it is decided in order whatever the answers
-are. INVARIANT: the same state, calls and answers lead to the same questions in the same order. LangGraph runs a node
-again from its top when an answer has come and matches answers to questions by their number, so an answer could
-otherwise be taken for that to another question.
+The calls are looked at in order. Where some need a person, everything that is open is asked at once, about each call
+with its arguments; with the answers the batch is looked at again from the beginning, so that it is decided in order
+whatever the answers are. INVARIANT: the same state, calls and answers lead to the same questions in the same order.
+LangGraph runs a node again from its top when an answer has come and matches answers to interrupts by their number.
 """
 
 from __future__ import annotations
@@ -60,41 +59,51 @@ class _Batch:
         about = {"tool": call.name, "arguments": dict(review.payload), "call_id": call.id}
         if review.gate is None:
             text = f"{quote_text(call.name)} was refused over and over. May the agent go on?"
-            return Question("accord.review", text, (), (APPROVE, DENY), about, review.id, _key(review))
+            return Question("accord.review", review.id, text, (), (APPROVE, DENY), about, _key(review))
         here = self.state.worlds()
         others = [] if here is None else [step for step in people_steps(self.law.policy, here) if step != review.gate]
         text = f"May the agent call {quote_text(call.name)} with these arguments?"
         gates = (review.gate, *others)
-        return Question("accord.review", text, gates, tuple(_VERBS), about, review.id, _key(review))
+        return Question("accord.review", review.id, text, gates, tuple(_VERBS), about, _key(review))
 
-    def take_answer(self, decision: Decision, review: Review, opened: Change[list[Decision]]) -> bool:
-        """Ask, until the answer can be taken or there is none; whether there was one."""
+    def take_answers(self, waiting: Sequence[tuple[Decision, Review]]) -> None:
+        """Ask about all that waits, until some answers can be taken or there are none.
+
+        INVARIANT: answers that are sent at once are taken together. If one of them cannot be, nothing was decided.
+        """
+        questions = [self.question(decision, review) for decision, review in waiting]
         error = None
         while True:
-            answer = self.ask(self.question(decision, review), error)
-            if answer is None:
-                self.left.add(_key(review))
-                return False
+            answers = self.ask(questions, error)
+            if not answers:
+                self.left |= {_key(review) for _, review in waiting}
+                return
+            state, noted = self.state, len(self.notes)
+            taken = [(review, answers[review.id]) for _, review in waiting if review.id in answers]
             try:
-                self._apply(answer, review, opened)
+                for review, answer in taken:
+                    self._apply(answer, review)
             except UsageError as wrong:
+                self.state = state
+                del self.notes[noted:]
                 error = str(wrong)
                 continue
-            self.answered.append(Answered(_key(review), answer))
-            return True
+            self.answered += [Answered(_key(review), answer) for review, answer in taken]
+            return
 
-    def _apply(self, answer: Answer, review: Review, opened: Change[list[Decision]]) -> None:
+    def open(self, opened: Change[list[Decision]]) -> None:
+        """Put the questions that a decision about the batch has opened on the desk."""
+        self.state, notes = _opened(self.state, opened, self.at)
+        self.notes += notes
+
+    def _apply(self, answer: Answer, review: Review) -> None:
         """Take an answer into the state; `UsageError` if it cannot be taken."""
         if answer.label != review.gate and answer.label not in _VERBS:
             self._step(answer)
             return
-        desk, asked = self.state.desk, opened.state.desk
-        known = {each.number for each in desk.reviews}
-        fresh = [each for each in asked.reviews if each.number not in known and each.digest == review.digest]
-        numbered = self.state._replace(desk=desk._replace(numbered=max(desk.numbered, asked.numbered)))
         decided = ending.decide(
             self.law.policy,
-            reviewing.put_on_desk(numbered, fresh, self.at),
+            self.state,
             review.id,
             "allow" if answer.label == review.gate else _VERBS[answer.label],
             by=answer.by,
@@ -102,8 +111,6 @@ class _Batch:
             payload=answer.payload,
             at=self.at,
         )
-        names = {each.id for each in fresh}
-        self.notes += [note for note in opened.notes if isinstance(note, Remark) and note.detail.get("review") in names]
         self.notes += decided.notes
         self.state = decided.state
 
@@ -126,14 +133,15 @@ def arbitrate(
     batch = _Batch(law, state, at, ask)
     while True:
         change = law.reserve(batch.state, claims, at)
-        waiting = _first_question(change, batch.left)
-        if waiting is None:
+        waiting = _questions(change, batch.left)
+        if not waiting:
             decisions = [_advised(law, change, place, claims, at) for place in range(len(claims))]
             return Change(change.state, (*batch.notes, *change.notes), decisions), batch.answered
-        decision, review = waiting
-        if review.gate is None:
-            return _unstick(batch, change, decision, review), batch.answered
-        batch.take_answer(decision, review, change)
+        gated = [each for each in waiting if each[1].gate is not None]
+        if not gated:
+            return _unstick(batch, change, waiting), batch.answered
+        batch.open(change)
+        batch.take_answers(gated)
 
 
 def _advised(
@@ -160,37 +168,42 @@ def _advised(
     return replace(decision, message=decision.message if change.state.desk.stopped else said)
 
 
-def _first_question(
-    change: Change[list[Decision]], left: set[tuple[str | None, str]]
-) -> tuple[Decision, Review] | None:
+def _questions(change: Change[list[Decision]], left: set[tuple[str | None, str]]) -> list[tuple[Decision, Review]]:
+    """What people are to be asked about a batch: every open review that a call waits for, once."""
+    found: dict[int, tuple[Decision, Review]] = {}
     for decision in change.answer:
-        review = decision.review
-        waits = decision.status == "review" and review is not None and review.state == "open"
-        if waits and review is not None and _key(review) not in left:
-            return decision, review
-    return None
+        if decision.status != "review" or decision.review is None:
+            continue
+        for review in decision.waiting or (decision.review,):
+            if review.state == "open" and _key(review) not in left:
+                found.setdefault(review.number, (decision, review))
+    return list(found.values())
 
 
 def _unstick(
-    batch: _Batch, change: Change[list[Decision]], decision: Decision, review: Review
+    batch: _Batch, change: Change[list[Decision]], waiting: Sequence[tuple[Decision, Review]]
 ) -> Change[list[Decision]]:
     """A person is asked whether an agent that cannot get on may go on; what was refused stays so."""
     batch.state = change.state
     batch.notes += change.notes
-    batch.take_answer(decision, review, change)
+    batch.take_answers(waiting)
     return Change(batch.state, tuple(batch.notes), change.answer)
 
 
 def recall(answered: Sequence[Answered]) -> Ask:
-    """Answers that were given before, to whoever asks the same questions again."""
+    """Answers that were given before, to whoever asks the same questions again: one at a time, in their order.
+
+    Where the session is elsewhere by now, one that cannot be taken any more does not keep the others back.
+    """
     rest = list(answered)
 
-    def ask(question: Question, error: str | None) -> Answer | None:
-        known = next((known for known in rest if error is None and known.key == question.key), None)
-        if known is None:
-            return None
-        rest.remove(known)
-        return known.answer
+    def ask(questions: Sequence[Question], error: str | None) -> dict[str, Answer]:  # noqa: ARG001 - it was heard
+        for known in rest:
+            for question in questions:
+                if question.key == known.key:
+                    rest.remove(known)
+                    return {question.review: known.answer}
+        return {}
 
     return ask
 
@@ -213,14 +226,19 @@ def tell_late(
 
 def open_questions(law: Law, state: State, claims: Sequence[Claim], at: Time | None) -> Change[None]:
     """Put the questions about a batch on the desk, for whoever else may answer them, and nothing more."""
-    opened = law.reserve(state, claims, at)
+    there, notes = _opened(state, law.reserve(state, claims, at), at)
+    return Change(there, notes, None)
+
+
+def _opened(state: State, opened: Change[list[Decision]], at: Time | None) -> tuple[State, tuple[Noted | Remark, ...]]:
+    """The state with the questions about calls that a decision has opened, and what is to be written down of them."""
     known = {each.number for each in state.desk.reviews}
     fresh = [each for each in opened.state.desk.reviews if each.number not in known and each.gate is not None]
     if not fresh:
-        return Change(state, (), None)
+        return state, ()
     names = {each.id for each in fresh}
     notes = [note for note in opened.notes if isinstance(note, Remark) and note.detail.get("review") in names]
-    return Change(reviewing.put_on_desk(state, fresh, at), tuple(notes), None)
+    return reviewing.put_on_desk(state, fresh, at), tuple(notes)
 
 
 def heed_denials(law: Law, state: State, claims: Sequence[Claim], answered: Sequence[Answered]) -> Sequence[Claim]:

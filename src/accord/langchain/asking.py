@@ -1,8 +1,12 @@
-"""Asking a person by an interrupt, and what counts as an answer.
+"""Asking people by an interrupt, and what counts as an answer.
 
-A question is shown as plain JSON and says which answers there are. An answer is one of those, in full. Whatever else
+Questions are shown as plain JSON and say which answers there are. An answer is one of those, in full. Whatever else
 comes back (`False`, `"no"`, `True`, a typo) decides nothing: it is asked again, with what was wrong. INVARIANT: there
 is no answer by default.
+
+LangGraph hands a resume value to whatever interrupt comes next, so a second click arrives as the answer to the next
+question. INVARIANT: an answer that names a question counts for that question alone, and one that names none counts
+only where there is but one that it can be meant for. What is sent at once is taken as a whole or not at all.
 """
 
 from __future__ import annotations
@@ -16,9 +20,20 @@ from accord.monitor.wording import quote_text, quote_value
 from accord.projection.plain import NotPlainError, plainly
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-__all__ = ["APPROVE", "DENY", "MODIFY", "Answer", "Ask", "ProtocolResume", "Question", "read_answer"]
+__all__ = [
+    "APPROVE",
+    "DENY",
+    "MODIFY",
+    "Answer",
+    "Ask",
+    "ProtocolDecisions",
+    "ProtocolResume",
+    "Question",
+    "read_answers",
+    "show",
+]
 
 APPROVE, DENY, MODIFY = "approve", "deny", "modify"
 
@@ -39,14 +54,20 @@ class ProtocolResume(_Decided, total=False):
 
     `event_label` is one of the choices that the question names. `by` says who decides, `reason` why; both are recorded.
     Without `by` it is the `reviewer` of the middleware; if that has none, a contract does not take the answer.
-    `payload` comes with `modify`, where it replaces the arguments, and with steps that carry data. `review` may name
-    the review that is meant; an answer to another one is refused.
+    `payload` comes with `modify`, where it replaces the arguments, and with steps that carry data. `review` names the
+    question that is meant; it may be left out where there is only one.
     """
 
     by: str
     reason: str | None
     payload: dict[str, Any] | None
     review: str | None
+
+
+class ProtocolDecisions(TypedDict):
+    """The answers to several questions, by their ids: `Command(resume={"decisions": {review: {"event_label": …}}})`."""
+
+    decisions: dict[str, ProtocolResume]
 
 
 class Answer(NamedTuple):
@@ -61,17 +82,17 @@ class Answer(NamedTuple):
 class Question(NamedTuple):
     """What a person is asked, as it is shown.
 
-    `gates` are the labels of steps that can be made, `verbs` what else can be answered. `about` is the call, if it is
-    about one, and `key` tells it from all other questions: the gate, and the digest of the action. `context` says where
-    the session is.
+    `review` is the id that an answer names it by. `gates` are the labels of steps that can be made, `verbs` what else
+    can be answered. `about` is the call, if it is about one, and `key` says what an answer is good for: the gate, and
+    the digest of the action. `context` says where the session is.
     """
 
     type: Literal["accord.review", "accord.gate"]
+    review: str
     text: str
     gates: tuple[str, ...]
     verbs: tuple[str, ...]
     about: dict[str, Any] | None = None
-    review: str | None = None
     key: tuple[str | None, str] | None = None
     context: Mapping[str, Any] | None = None
 
@@ -80,39 +101,97 @@ class Question(NamedTuple):
         """Everything that can be answered."""
         return (*self.gates, *(verb for verb in self.verbs if verb not in self.gates))
 
-    def shown(self, session: str, to: str, error: str | None) -> dict[str, Any]:
-        """The value of the interrupt."""
+    def shown(self) -> dict[str, Any]:
+        """What is particular to it, as JSON."""
         shown: dict[str, Any] = {
             "type": self.type,
-            "session": session,
-            "to": to,
             "question": self.text,
             "choices": list(self.choices),
             **(self.context or {}),
+            "review": self.review,
         }
         if self.about is not None:
             shown["action"] = self.about
-        if self.review is not None:
-            shown["review"] = self.review
-        if error is not None:
-            shown["error"] = error
         return shown
 
 
-Ask: TypeAlias = "Callable[[Question, str | None], Answer | None]"
-"""Given a question, and what was wrong with the last answer to it: the answer, `None` if there is none to be had."""
+Ask: TypeAlias = "Callable[[Sequence[Question], str | None], Mapping[str, Answer]]"
+"""Given what is open, and what was wrong with the last answers: some answers, by the ids of their questions.
+
+None at all if there are none to be had.
+"""
 
 
-def read_answer(given: object, question: Question, unnamed: str | None) -> Answer:
-    """The answer in a resume value; `UsageError` with the choices if it is none.
+def show(questions: Sequence[Question], session: str, to: str, error: str | None) -> dict[str, Any]:
+    """The value of an interrupt: one question, or a list of several."""
+    about: dict[str, Any] = {"session": session, "to": to}
+    if len(questions) == 1:
+        shown = {**questions[0].shown(), **about}
+    else:
+        text = f"{len(questions)} questions wait for a person. Answer each by its `review`."
+        shown = {"type": "accord.reviews", **about, "question": text, "questions": [each.shown() for each in questions]}
+    return shown if error is None else {**shown, "error": error}
 
-    `unnamed` is who has decided if the answer does not say; with `None` it has to.
+
+def read_answers(
+    given: object, questions: Sequence[Question], unnamed: str | None, unsaid: str | None
+) -> dict[str, Answer]:
+    """The answers in a resume value, by the ids of their questions; `UsageError` with what to answer if it has none.
+
+    `unnamed` is who has decided if an answer does not say; with `None` it has to. `unsaid` says why an answer has to
+    name its question; with `None` it need not.
     """
     try:
-        return _read(given, question, unnamed)
+        if isinstance(given, Mapping) and "decisions" in given:
+            return _read_several(given, questions, unnamed)
+        question = _meant(given, questions, unsaid)
+        return {question.review: _read(given, question, unnamed)}
     except UsageError as error:
-        choices = ", ".join(map(quote_text, question.choices))
-        raise UsageError(f"{error}. Nothing was decided; answer with event_label one of {choices}") from None
+        raise UsageError(f"{error}. Nothing was decided; {_how(questions)}") from None
+
+
+def _how(questions: Sequence[Question]) -> str:
+    if len(questions) == 1:
+        choices = ", ".join(map(quote_text, questions[0].choices))
+        return f"answer with event_label one of {choices}"
+    return f'answer by id, as in {{"decisions": {{"{questions[0].review}": {{"event_label": …, "by": …}}, …}}}}'
+
+
+def _read_several(given: Mapping[Any, Any], questions: Sequence[Question], unnamed: str | None) -> dict[str, Answer]:
+    decisions = given["decisions"]
+    if len(given) > 1:
+        raise UsageError("`decisions` stands alone; who decides, and why, stands in each of them")
+    if not isinstance(decisions, Mapping) or not decisions:
+        raise UsageError(f"`decisions` has an answer for each id, got {_show(decisions)}")
+    answers = {}
+    for review, decision in decisions.items():
+        question = _named(review, questions)
+        if isinstance(decision, Mapping) and decision.get("review") not in (None, review):
+            raise UsageError(f"the answer to `{review}` says that it is for {_show(decision['review'])}")
+        try:
+            answers[question.review] = _read(decision, question, unnamed)
+        except UsageError as error:
+            raise UsageError(f"`{review}`: {error}") from None
+    return answers
+
+
+def _meant(given: object, questions: Sequence[Question], unsaid: str | None) -> Question:
+    """The question that an answer is for."""
+    review = given.get("review") if isinstance(given, Mapping) else None
+    if review is not None:
+        return _named(review, questions)
+    if unsaid is not None:
+        raise UsageError(f"the answer does not say which question it is for, and {unsaid}; name it by `review`")
+    return questions[0]
+
+
+def _named(review: object, questions: Sequence[Question]) -> Question:
+    for question in questions:
+        if question.review == review:
+            return question
+    there = ", ".join(f"`{question.review}`" for question in questions)
+    why = "it was answered, or what it was about has changed"
+    raise UsageError(f"the question {_show(review)} is not open ({why}); open: {there}")
 
 
 def _read(given: object, question: Question, unnamed: str | None) -> Answer:
@@ -134,9 +213,6 @@ def _read(given: object, question: Question, unnamed: str | None) -> Answer:
         raise UsageError(f"`by` names the person who decides, got {_show(by)}")
     if reason is not None and type(reason) is not str:
         raise UsageError(f"a reason is a text, got {_show(reason)}")
-    review = given.get("review")
-    if review is not None and review != question.review:
-        raise UsageError(f"this is about the review {question.review}, not {_show(review)}")
     return Answer(label, _person(by, label, unnamed), reason, _payload(given.get("payload")))
 
 

@@ -35,6 +35,8 @@ _REMEMBERED = 32
 """Messages that a session knows."""
 _KEY = 12
 """So much of a digest tells messages of a thread apart."""
+_UNNAMED = b"\xff"
+"""Stands before what is said by a message without an id; no id begins like that."""
 
 
 class _New(NamedTuple):
@@ -141,9 +143,9 @@ def _from_the_end(messages: Sequence[AnyMessage]) -> Iterator[_New]:
         if counts is None:
             counts = Counter((each.type, str(each.text)) for each in messages if not each.id)
         says = (message.type, str(message.text))
-        yield _New(_digest(f"{counts[says]} {says[0]} {says[1]}"), message)
+        yield _New(_digest(f"{counts[says]} {says[0]} {says[1]}", _UNNAMED), message)
         counts[says] -= 1
 
 
-def _digest(text: str) -> str:
-    return sha256(text.encode("utf-8", "replace")).hexdigest()[:_KEY]
+def _digest(text: str, kind: bytes = b"") -> str:
+    return sha256(kind + text.encode("utf-8", "replace")).hexdigest()[:_KEY]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from accord.ledger.ledger import Ledger
     from accord.machine.clocks import Time
 
-__all__ = ["Opened", "ThreadHome", "pack", "session_name", "unpack"]
+__all__ = ["Opened", "ThreadHome", "pack", "unpack"]
 
 T = TypeVar("T")
 
@@ -44,11 +44,6 @@ class Opened(NamedTuple):
     number: int
     state: State
     trace: Trace = ()
-
-
-def session_name(where: Where, number: int) -> str:
-    """What a session is called in ledgers and stores."""
-    return str(where) if number == 1 else f"{where}#{number}"
 
 
 def begin_opened(law: Law, number: int, at: Time | None) -> Opened:

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
-from langchain.agents.middleware.types import AgentMiddleware, AgentState, hook_config
+from langchain.agents.middleware.types import AgentMiddleware, AgentState, ExtendedModelResponse, hook_config
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.errors import GraphBubbleUp
+from langgraph.types import Command
 
 from accord.calls.entries import Out
 from accord.errors import UsageError, ViolationError
@@ -32,12 +33,14 @@ from accord.langchain.arguments import Toolbox
 from accord.langchain.asking import DENY, NOBODY
 from accord.langchain.hearing import Hearing
 from accord.langchain.messages import broken_calls, pending_calls, refusal, replaced, strip, was_cut_off
-from accord.langchain.people import ask_about_step, asking, make_step
+from accord.langchain.people import Asking, ask_about_step, asking, make_step
+from accord.langchain.proposing import NOTHING_YET, has_changed, has_note, note_of, was_moved
 from accord.langchain.running import Runner
-from accord.langchain.schema import make_schema
+from accord.langchain.schema import UNNAMED, make_schema
 from accord.langchain.sealing import Where
 from accord.langchain.threads import AsyncThreadSession, Thread, ThreadSession
 from accord.langchain.whole import run_whole
+from accord.machine.extent import Extent
 from accord.monitor.verdicts import Ok
 from accord.monitor.wording import name_plainly, quote_text
 
@@ -58,41 +61,25 @@ if TYPE_CHECKING:
     from accord.langchain.arbitrating import Answered
     from accord.langchain.asking import Answer
     from accord.langchain.law import Law
+    from accord.langchain.manner import Manner
     from accord.langchain.running import Run
     from accord.langchain.sessions import Keeping, Settings, Sitting
     from accord.machine.clocks import Time
 
-__all__ = ["EarlyEnd", "GuardingMiddleware", "Manner"]
+__all__ = ["GuardingMiddleware"]
 
 T = TypeVar("T")
-EarlyEnd: TypeAlias = "Literal['note', 'raise'] | Callable[[dict[str, Any]], object]"
 
 
-class Manner:
-    """How a middleware behaves towards models and people, whatever its law."""
+class Heard(NamedTuple):
+    """What people have answered about a batch, until when that is good, and the number of the last review so far."""
 
-    __slots__ = ("durable", "early_end", "hide", "reviewer", "tool_errors")
+    answered: Sequence[Answered]
+    until: Time | None
+    numbered: int
 
-    def __init__(
-        self,
-        *,
-        reviewer: str | None = None,
-        hide: bool = True,
-        early_end: EarlyEnd = "note",
-        tool_errors: Literal["tell", "raise"] = "tell",
-        durable: bool = False,
-    ) -> None:
-        if reviewer is not None and (not isinstance(reviewer, str) or not reviewer.strip()):
-            raise UsageError(f"`reviewer` says who is asked, got {reviewer!r}")
-        if early_end not in ("note", "raise") and not callable(early_end):
-            raise UsageError(f"`early_end` is `note`, `raise` or a function, got {early_end!r}")
-        if tool_errors not in {"tell", "raise"}:
-            raise UsageError(f"`tool_errors` is `tell` or `raise`, got {tool_errors!r}")
-        self.reviewer = reviewer
-        self.hide = hide
-        self.early_end = early_end
-        self.tool_errors = tool_errors
-        self.durable = durable
+
+_NOBODY_ASKED = Heard((), None, 0)
 
 
 class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
@@ -125,7 +112,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         return AsyncThreadSession(self._thread(agent, config))
 
     def _thread(self, agent: Any, config: RunnableConfig) -> Thread:  # noqa: ANN401 - a graph
-        return Thread(f"{self._name}.after_agent", self._law, self._keeping, agent, config)
+        return Thread(f"{self._name}.after_agent", self._law, self._keeping, self._settings.keys, agent, config)
 
     # -- the hooks -----------------------------------------------------------------------------------------------------
 
@@ -136,7 +123,10 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self._runner.doubt(sitting)
         if self._hearing.turns:
             sitting.session.change(lambda session, at: self._hearing.user(session, state["messages"], at))
-        return self._update(sitting, messages)
+        update = self._update(sitting, messages)
+        if self._law.asks_about_calls and not has_note(state, self._settings):
+            update = {**(update or {}), self._settings.keys.proposed: NOTHING_YET}
+        return self._noticed(state, update)
 
     @hook_config(can_jump_to=["end"])
     def before_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
@@ -146,24 +136,28 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         strays = hearing.users and hearing.has_strays(sitting.opened.state, said)
         if sitting.is_still and not self._law.asks_about_steps and not strays:
             return None
-        answer = None
+        asked = answer = None
         if self._law.asks_about_steps:
             rehearsed = sitting.rehearse()
             sitting.fold(rehearsed)
-            answer = ask_about_step(self._law, rehearsed, asking(self._law, sitting, self._manner.reviewer))
+            asked = rehearsed.state()
+            ask = asking(self._law, self._asking(sitting, runtime, was_moved(state, self._settings)))
+            answer = ask_about_step(self._law, rehearsed, ask)
         messages = self._fold(sitting, state, runtime)
         if self._law.policy.is_timed or (self._law.asks_about_calls and not self._keeping.direct):
             sitting.session.pass_time()
         if strays:
             sitting.session.change(lambda session, _: hearing.nobody(session, said))
         if answer is None:
-            return None if sitting.can_wait and not messages and not strays else self._update(sitting, messages)
+            waits = sitting.can_wait and not messages and not strays
+            return self._noticed(state, None if waits else self._update(sitting, messages))
         if answer.label == DENY and DENY not in self._law.gate(sitting.session.state()):
-            return self._denied(sitting, answer, messages)
-        verdict = make_step(self._law, sitting.session, answer)
-        if type(verdict) is not Ok:  # the session has moved on while the person was asked, and so does the agent
+            return self._noticed(state, self._denied(sitting, answer, messages))
+        # A session in a store may have moved on while the person was asked. Then the agent does too, and asks again.
+        same = _stands(asked, sitting.session.state())
+        if not same or type(make_step(self._law, sitting.session, answer)) is not Ok:
             sitting.session.remark("answer came too late", {"label": answer.label, "by": answer.by})
-        return self._update(sitting, messages)
+        return self._noticed(state, self._update(sitting, messages))
 
     @hook_config(can_jump_to=["model"])
     def after_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
@@ -183,7 +177,8 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         if len(claims) == 1 and not self._law.listens and not hears and sitting.take_shortcut(claims[0]):
             return self._update(sitting, [])
         said = state["messages"] if hears else ()
-        answered, until = self._ask_about(sitting, claims, said) if self._law.asks_about_calls else ([], None)
+        heard = self._ask_about(sitting, claims, said, state, runtime) if self._law.asks_about_calls else _NOBODY_ASKED
+        answered, until = heard.answered, heard.until
         messages = self._fold(sitting, state, runtime)
         if hears:
             sitting.session.change(lambda session, at: self._hearing.agent(session, said, at))
@@ -195,6 +190,8 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             heeded = heed_denials(self._law, state, claims, answered)
             if until is None or at is None or at < until:
                 return arbitrate(self._law, state, heeded, at, recall(answered))[0]
+            # What is asked anew is another question: the late answer, sent twice, does not answer it.
+            state = state._replace(desk=state.desk._replace(numbered=max(state.desk.numbered, heard.numbered)))
             denials = [each for each in answered if each.answer.label == DENY]
             return tell_late(arbitrate(self._law, state, heeded, at, recall(denials))[0], answered, until, at)
 
@@ -232,7 +229,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
-    ) -> ModelResponse[Any]:
+    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
         """Show the model the tools that it may call now, or may call once a person has agreed."""
         return self._completed(request, handler(self._shown(request)))
 
@@ -281,7 +278,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
-    ) -> ModelResponse[Any]:
+    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
         """As `wrap_model_call`."""
         return self._completed(request, await handler(await self._beside(self._shown, request)))
 
@@ -328,9 +325,14 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         return run.sitting.session.around(run.decision) if self._settings.observers else nullcontext()
 
     def _ask_about(
-        self, sitting: Sitting, claims: Sequence[Claim], said: Sequence[AnyMessage]
-    ) -> tuple[list[Answered], Time | None]:
-        """Rehearse the decision about a batch, and ask the people whom it needs; until when their answers are good."""
+        self,
+        sitting: Sitting,
+        claims: Sequence[Claim],
+        said: Sequence[AnyMessage],
+        state: AgentState[Any],
+        runtime: Runtime[Any],
+    ) -> Heard:
+        """Rehearse the decision about a batch, and ask the people whom it needs."""
         rehearsed = sitting.rehearse()
         sitting.fold(rehearsed)
         if said:
@@ -340,10 +342,25 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             if self._keeping.direct:
                 sitting.session.change(lambda state, at: open_questions(self._law, state, claims, at))
 
-        ask = asking(self._law, sitting, self._manner.reviewer, announce)
+        changed = has_changed(state, where(runtime.execution_info), self._settings, self._law.policy.contract.digest)
+        ask = asking(self._law, self._asking(sitting, runtime, changed), announce)
         at, lasts = rehearsed.now(), self._law.policy.review_lasts
-        answered = arbitrate(self._law, rehearsed.state(), claims, at, ask)[1]
-        return answered, None if at is None or lasts is None else at + lasts
+        change, answered = arbitrate(self._law, rehearsed.state(), claims, at, ask)
+        until = None if at is None or lasts is None else at + lasts
+        return Heard(answered, until, change.state.desk.numbered)
+
+    def _asking(self, sitting: Sitting, runtime: Runtime[Any], changed: bool) -> Asking:
+        info = runtime.execution_info
+        task = "" if info is None else info.task_id
+        outermost = self._settings.keys == UNNAMED and not where(info).agent
+        changed = changed or sitting.has_moved_since(task)
+        return Asking(sitting, self._manner.reviewer, task, outermost, changed, self._manner.by_id)
+
+    def _noticed(self, state: AgentState[Any], update: dict[str, Any] | None) -> dict[str, Any] | None:
+        """The update of a hook that has taken notice of what somebody has done to the session beside the agent."""
+        if not was_moved(state, self._settings):
+            return update
+        return {**(update or {}), self._settings.keys.proposed: NOTHING_YET}
 
     def _fold(self, sitting: Sitting, state: AgentState[Any], runtime: Runtime[Any] | None) -> list[AnyMessage]:
         """Take in what became of calls; the messages that take the place of results the model must not see.
@@ -363,7 +380,8 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
                 refused = self._law.refusal(call, said, verdict, session.state(), "recv")
             session.react([refused], returned.result)
         if runtime is not None:
-            self._runner.answered_by_others(sitting, where(runtime.execution_info), messages)
+            info = runtime.execution_info
+            self._runner.answered_by_others(sitting, where(info), info, messages)
         return instead
 
     def _say(self, sitting: Sitting, direction: Literal["!", "?"], label: str, payload: Mapping[str, object]) -> None:
@@ -431,12 +449,21 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         ]
         return request.override(messages=messages)
 
-    def _completed(self, request: ModelRequest[Any], response: ModelResponse[Any]) -> ModelResponse[Any]:
-        """The answer of the model, whose calls say all that their tools will be called with."""
-        if self._law.weighed is not None and not self._law.weighed:
+    def _completed(
+        self, request: ModelRequest[Any], response: ModelResponse[Any]
+    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
+        """The answer of the model, whose calls say all that their tools will be called with; with a note of them."""
+        if self._law.weighed is None or self._law.weighed:
+            self._toolbox.learn(request.tools)
+            response = self._toolbox.complete_all(response)
+        if not self._law.asks_about_calls:
             return response
-        self._toolbox.learn(request.tools)
-        return self._toolbox.complete_all(response)
+        info = request.runtime.execution_info if request.runtime is not None else None
+        contract = self._law.policy.contract.digest
+        note = note_of(response.result, request.state, where(info), self._settings, contract)
+        if note is None:
+            return response
+        return ExtendedModelResponse(response, Command(update={self._settings.keys.proposed: note}))
 
 
 def where(info: ExecutionInfo | None) -> Where:
@@ -446,6 +473,15 @@ def where(info: ExecutionInfo | None) -> Where:
     inner = info.checkpoint_ns
     agent = "|".join(part.partition(":")[0] for part in inner.split("|")[:-1]) if "|" in inner else ""
     return Where("" if info.thread_id is None else str(info.thread_id), agent)
+
+
+def _stands(asked: State | None, now: State) -> bool:
+    """Whether a session stands where it stood when a person was asked; time may have passed."""
+    if asked is None:
+        return False
+    (place, held), (here, holds) = asked.settled, now.settled
+    same = asked.settled.stage is now.settled.stage and type(place) is type(here)
+    return same and (isinstance(held, Extent) or held == holds)
 
 
 def _phase(direction: str) -> Literal["send", "recv"]:

@@ -11,8 +11,9 @@ from accord.choreography.compiling import compile_contract
 from accord.errors import UsageError
 from accord.integrations.guard.coverage import Survey
 from accord.integrations.guard.options import Options, check_observers, duration, make_policy
-from accord.langchain.hooks import GuardingMiddleware, Manner
+from accord.langchain.hooks import GuardingMiddleware
 from accord.langchain.law import Law
+from accord.langchain.manner import Manner
 from accord.langchain.schema import Keys
 from accord.langchain.sessions import CheckpointKeeping, Settings
 from accord.langchain.stored import StoreKeeping
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from accord.integrations.guard.observing import Observer
     from accord.integrations.guard.policy import Escalation, WhenOver
     from accord.integrations.guard.session import OnViolation
-    from accord.langchain.hooks import EarlyEnd
+    from accord.langchain.manner import EarlyEnd
     from accord.langchain.sessions import Keeping
     from accord.machine.clocks import Time
 
@@ -49,7 +50,8 @@ class AccordMiddleware(GuardingMiddleware):
     `on_violation`, `labels`, `patience`, `escalate`, `review_lasts`, `clock`, `observers`, `when_over`, `events` and
     `strict` are as in `Guard`; what the user and the agent say is in the messages. `gates` says when people are asked:
     `call`, about the very call that needs them, or `session`, as soon as the session cannot go on without. `reviewer`
-    is who they are, for questions, and for answers that do not say `by` whom they are; without it, each has to.
+    is who they are, for questions, and for answers that do not say `by` whom they are; without it, each has to. With
+    `by_id=True` every answer has to name its question too.
     `early_end` says what happens when a turn ends and the session is not complete. With `hide=False` the model sees all
     tools. With `tool_errors="raise"` an error of a tool ends the run. With `durable=True` no tool runs unless every
     step of the graph is kept before the next one.
@@ -83,6 +85,7 @@ class AccordMiddleware(GuardingMiddleware):
         hide: bool = True,
         tool_errors: Literal["tell", "raise"] = "tell",
         durable: bool = False,
+        by_id: bool = False,
         name: str = "accord",
         when_over: WhenOver = "refuse",
         events: Iterable[str] = (),
@@ -90,7 +93,9 @@ class AccordMiddleware(GuardingMiddleware):
     ) -> None:
         if not isinstance(contract, Contract):
             contract = compile_contract(contract)
-        manner = Manner(reviewer=reviewer, hide=hide, early_end=early_end, tool_errors=tool_errors, durable=durable)
+        manner = Manner(
+            reviewer=reviewer, hide=hide, early_end=early_end, tool_errors=tool_errors, durable=durable, by_id=by_id
+        )
         if gates not in {"call", "session"}:
             raise UsageError(f"`gates` is `call` or `session`, got {gates!r}")
         _check_keeping(secret, ledger, store, key, expires_after)

@@ -5,20 +5,23 @@ That a person is asked is written down when it happens, not when the hook is run
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from hashlib import sha256
+from typing import TYPE_CHECKING, NamedTuple
 
 from langgraph.errors import GraphInterrupt
 from langgraph.types import interrupt
 
+from accord.canonical import encode
 from accord.errors import UsageError
 from accord.integrations.guard.words import refused
-from accord.langchain.asking import APPROVE, DENY, NOBODY, Question, read_answer
+from accord.langchain.asking import APPROVE, DENY, NOBODY, Question, read_answers, show
 from accord.langchain.homes import ThreadHome
 from accord.monitor.verdicts import Ok
 from accord.monitor.wording import list_words, quote_text
+from accord.projection.plain import plainly
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from accord.integrations.guard.decisions import Change
     from accord.integrations.guard.state import State
@@ -29,33 +32,78 @@ if TYPE_CHECKING:
     from accord.machine.clocks import Time
     from accord.monitor import Verdict
 
-__all__ = ["ask_about_step", "asking", "make_step"]
+__all__ = ["Asking", "ask_about_step", "asking", "make_step"]
 
 ANYBODY = "human"
 """To whom a question goes if the program does not say."""
 
 
-def asking(law: Law, sitting: Sitting, reviewer: str | None, announce: Callable[[], None] = lambda: None) -> Ask:
-    """Ask by an interrupt, again and again until the answer is one; `announce` is told whenever somebody is asked."""
-    to = reviewer or ANYBODY
-    unnamed = reviewer or (None if law.needs_names else NOBODY)
+class Asking(NamedTuple):
+    """Where people are asked: whose hook it is, and what is known of what they have been shown.
 
-    def ask(question: Question, error: str | None) -> Answer:
+    `task` is the id that LangGraph has for this run of a node: it stays the same until the question is answered, and is
+    another one as soon as somebody writes to the thread. `numbers` says that the reviews of this session are the only
+    ones of the thread, so that their numbers tell them apart. `changed` says that what is asked about is not what the
+    model, or the hook before, has left: then it may be new to whoever answers.
+    """
+
+    sitting: Sitting
+    reviewer: str | None
+    task: str
+    numbers: bool
+    changed: bool
+    by_id: bool
+
+
+def asking(law: Law, where: Asking, announce: Callable[[], None] = lambda: None) -> Ask:
+    """Ask by an interrupt, again and again until the answer is one; `announce` is told whenever somebody is asked."""
+    to = where.reviewer or ANYBODY
+    unnamed = where.reviewer or (None if law.needs_names else NOBODY)
+    asked: set[str] = set()
+
+    def ask(questions: Sequence[Question], error: str | None) -> dict[str, Answer]:
+        names = {_name(question, where): question.review for question in questions}
+        named = [question._replace(review=name) for name, question in zip(names, questions, strict=True)]
+        asked.update(names)
         while True:
-            shown = question.shown(sitting.name, to, error)
+            shown = show(named, where.sitting.name, to, error)
             try:
                 given = interrupt(shown)
             except GraphInterrupt:
                 # INVARIANT: if this cannot be written down, its error takes the place of the question.
                 announce()
-                sitting.session.remark("person asked", {"shown": shown, "to": to})
+                where.sitting.note_asked(where.task)
+                where.sitting.session.remark("person asked", {"shown": shown, "to": to})
                 raise
             try:
-                return read_answer(given, question, unnamed)
+                answers = read_answers(given, named, unnamed, _why_by_id(where, len(asked)))
+                return {names[name]: answer for name, answer in answers.items()}
             except UsageError as wrong:
                 error = str(wrong)
 
     return ask
+
+
+def _name(question: Question, where: Asking) -> str:
+    """The id that a question is asked under. INVARIANT: another question of the thread never has it.
+
+    A review has an id of its own. It is not enough where other sessions of the thread have reviews too, nor where
+    somebody else has written to the thread since, because then numbers that were shown may be given once more; and the
+    gate of a session has no number.
+    """
+    if question.type == "accord.review" and where.numbers and not where.changed:
+        return question.review
+    about = encode([where.task, plainly(question.shown())])
+    return f"{question.review}-{sha256(about).hexdigest()[:8]}"
+
+
+def _why_by_id(where: Asking, asked: int) -> str | None:
+    """Why an answer has to name its question; `None` if there is but one that it can be meant for."""
+    if where.by_id:
+        return "every answer has to"
+    if where.changed:
+        return "what is asked has changed since"
+    return None if asked == 1 else "more than one was asked"
 
 
 def ask_about_step(law: Law, rehearsed: LawSession, ask: Ask) -> Answer | None:
@@ -69,10 +117,10 @@ def ask_about_step(law: Law, rehearsed: LawSession, ask: Ask) -> Answer | None:
     verbs = (APPROVE, DENY) if len(gates) == 1 else (DENY,)
     text = f"The agent waits for a person: {list_words([f'?{gate}' for gate in gates])}."
     context = law.public(rehearsed.home.opened) if isinstance(rehearsed.home, ThreadHome) else {}
-    question = Question("accord.gate", text, gates, verbs, context=context)
+    question = Question("accord.gate", "gate", text, gates, verbs, context=context)
     error = None
     while True:
-        answer = ask(question, error)
+        answer = ask([question], error).get(question.review)
         if answer is None or (answer.label == DENY and DENY not in gates):
             return answer
         if answer.label not in gates:

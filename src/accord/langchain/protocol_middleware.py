@@ -7,14 +7,16 @@ a monitor of one's own, whose one session is in the process.
 from __future__ import annotations
 
 import time
+from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from accord.errors import UsageError
 from accord.integrations.guard.options import check_observers, check_when_over
 from accord.langchain.fsm import ProtocolFSM, ToolRef
 from accord.langchain.homes import ThreadHome
-from accord.langchain.hooks import GuardingMiddleware, Manner
+from accord.langchain.hooks import GuardingMiddleware
 from accord.langchain.law_session import LawSession
+from accord.langchain.manner import Manner
 from accord.langchain.monitor import ProtocolMonitor, on_decision
 from accord.langchain.protocol_law import ProtocolLaw
 from accord.langchain.schema import Keys
@@ -28,11 +30,13 @@ if TYPE_CHECKING:
     from accord.integrations.guard.observing import Observer
     from accord.integrations.guard.policy import WhenOver
     from accord.langchain.homes import Opened
-    from accord.langchain.hooks import EarlyEnd
+    from accord.langchain.manner import EarlyEnd
     from accord.langchain.sealing import Returned, Where
     from accord.langchain.violations import OnProtocolViolation
 
 __all__ = ["CheckpointedProtocolMiddleware", "ProtocolEnforcerMiddleware"]
+
+_REMEMBERED = 256
 
 
 class CheckpointedProtocolMiddleware:
@@ -40,8 +44,8 @@ class CheckpointedProtocolMiddleware:
 
     `tool_refs` are the tools that it watches; calls of others pass. `on_violation` is a function that gets the
     `ViolationEvent`; whatever it returns, the call does not run. It may also be `block`, `raise` or `observe`.
-    `secret`, `ledger`, `reviewer`, `early_end`, `observers` and `when_over` are as in `AccordMiddleware`. A person's
-    step may be taken without a name; the ledger then says that nobody was named.
+    `secret`, `ledger`, `reviewer`, `by_id`, `early_end`, `observers` and `when_over` are as in `AccordMiddleware`. A
+    person's step may be taken without a name; the ledger then says that nobody was named.
     """
 
     def __init__(  # noqa: PLR0913 - what a middleware can be told, all by name
@@ -53,6 +57,7 @@ class CheckpointedProtocolMiddleware:
         secret: bytes | None = None,
         ledger: Ledger | None = None,
         reviewer: str | None = None,
+        by_id: bool = False,
         early_end: EarlyEnd = "note",
         observers: Sequence[Observer] = (),
         when_over: WhenOver = "refuse",
@@ -67,7 +72,7 @@ class CheckpointedProtocolMiddleware:
         clock = None if ledger is None else time.time
         told = tuple(check_observers(observers))
         settings = Settings(Keys.named("fsm"), secret, ledger, clock, on_decision(on_violation), told)
-        manner = Manner(reviewer=reviewer, early_end=early_end)
+        manner = Manner(reviewer=reviewer, early_end=early_end, by_id=by_id)
         keeping = CheckpointKeeping(law, settings)
         self._middleware = GuardingMiddleware("CheckpointedProtocolMiddleware", law, keeping, settings, manner)
 
@@ -81,7 +86,7 @@ class ProtocolEnforcerMiddleware:
     """A monitor of one's own for an agent: `create_agent(…, middleware=[this.middleware])`.
 
     All threads of the agent share the one session of the monitor; `monitor.reset()` begins it anew.
-    `reviewer`, `early_end`, `observers` and `when_over` are as in `AccordMiddleware`.
+    `reviewer`, `by_id`, `early_end`, `observers` and `when_over` are as in `AccordMiddleware`.
     """
 
     def __init__(
@@ -90,6 +95,7 @@ class ProtocolEnforcerMiddleware:
         tool_refs: Sequence[ToolRef] = (),
         *,
         reviewer: str | None = None,
+        by_id: bool = False,
         early_end: EarlyEnd = "note",
         observers: Sequence[Observer] = (),
         when_over: WhenOver = "refuse",
@@ -101,7 +107,7 @@ class ProtocolEnforcerMiddleware:
         law = ProtocolLaw(monitor.fsm, _tools(tool_refs), observes=observes, when_over=when_over)
         told = tuple(check_observers(observers))
         settings = Settings(Keys.named("fsm"), None, None, None, "block", told)
-        manner = Manner(reviewer=reviewer, early_end=early_end)
+        manner = Manner(reviewer=reviewer, early_end=early_end, by_id=by_id)
         keeping = MonitorKeeping(law, monitor, told)
         self._middleware = GuardingMiddleware("ProtocolEnforcerMiddleware", law, keeping, settings, manner)
 
@@ -118,6 +124,8 @@ class MonitorKeeping(Keeping):
         self.law = law
         self.monitor = monitor
         self.session = monitor.session_told_to(observers)
+        self.asked: OrderedDict[str, Opened] = OrderedDict()
+        """Where the session stood when people were first asked, by the run of a node that waits for them."""
 
     def sit(self, state: Mapping[str, Any], where: Where, *, beginning: bool = False) -> MonitorSitting:  # noqa: ARG002 - there is one
         """The session of the monitor."""
@@ -147,6 +155,18 @@ class MonitorSitting(Sitting):
         """On a copy."""
         law = self._keeping.law
         return LawSession(law, ThreadHome(self.opened, law, self.name, rehearsal=True), self.name, None)
+
+    def note_asked(self, task: str) -> None:
+        """The session is in this process, and so is what is known of who was asked about it."""
+        asked = self._keeping.asked
+        asked.setdefault(task, self.opened)
+        if len(asked) > _REMEMBERED:
+            asked.popitem(last=False)
+
+    def has_moved_since(self, task: str) -> bool:
+        """Whether the program, or another thread, has made a step meanwhile."""
+        asked = self._keeping.asked.get(task)
+        return asked is not None and asked != self.opened
 
     def update(self) -> dict[str, Any]:
         """The state and the trace, for the result."""

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from langchain_core.messages import AnyMessage
     from langgraph.prebuilt.tool_node import ToolCallRequest
+    from langgraph.runtime import ExecutionInfo
 
     from accord.integrations.guard.state import State
     from accord.langchain.law import Law
@@ -52,13 +53,26 @@ class Run(NamedTuple):
 
     request: ToolCallRequest
     sitting: Sitting
-    where: Where
+    place: _Place
     decision: Decision
     out: Out | None
 
 
-_Place = tuple["Where", int, str]
-"""A call, by its thread, the number of its session there, and its id."""
+class _Place(NamedTuple):
+    """A call, by its thread, the graph that runs the agent, the number of its session there, and its id.
+
+    One agent may be run several times at once inside of another: each of these runs is a graph of its own.
+    """
+
+    where: Where
+    graph: str
+    number: int
+    call: str
+
+
+def _graph_of(info: ExecutionInfo | None) -> str:
+    """The graph that a node belongs to, by the tasks that lead to it."""
+    return "" if info is None else info.checkpoint_ns.rpartition("|")[0]
 
 
 class Sent:
@@ -124,19 +138,17 @@ class Runner:
         call = request.tool_call
         sitting = self._keeping.sit(request.state, where)
         asked = ToolCall(call["name"], call["args"], call["id"] or "")
+        place = _Place(where, _graph_of(request.runtime.execution_info), sitting.number, asked.id)
         out = sitting.opened.state.out(asked.id) if asked.id else None
         if out is None:
             if self._law.policy.observes:
-                return Run(request, sitting, where, Decision(asked, "admitted"), None)
+                return Run(request, sitting, place, Decision(asked, "admitted"), None)
             return _no(asked, f"{quote_text(asked.name)} was not admitted under this id, so it does not run")
         if out.name != asked.name or not self._same(out, asked.arguments):
             return _no(asked, words.other_call(asked.id))
-        if out.started:
-            return _no(asked, words.already_out(asked.id) if out.lost is None else _lost(out))
-        otherwise = self._otherwise(request, out)
-        if otherwise is not None:
-            return _no(asked, otherwise)
-        place = (where, sitting.number, asked.id)
+        why_not = _why_not_again(sitting, out) or self._otherwise(request, out)
+        if why_not is not None:
+            return _no(asked, why_not)
         if not self._sent.begin(request.runtime, place):
             return _no(asked, words.already_out(asked.id))
         if self._keeping.direct and not sitting.session.change(lambda state, _: reserving.start(state, asked.id)):
@@ -146,7 +158,7 @@ class Runner:
         if judged != call["args"]:
             request = request.override(tool_call={**call, "args": dict(judged)})
             asked = replace(asked, arguments=dict(judged))
-        return Run(request, sitting, where, Decision(asked, "admitted", ticket=asked.id), out)
+        return Run(request, sitting, place, Decision(asked, "admitted", ticket=asked.id), out)
 
     def _otherwise(self, request: ToolCallRequest, out: Out) -> str | None:
         """What is said if a tool would run with other arguments than were judged; `None` if it would not."""
@@ -246,7 +258,9 @@ class Runner:
         ):
             sitting.session.change(lambda state, _: _doubt(state))
 
-    def answered_by_others(self, sitting: Sitting, where: Where, messages: Sequence[AnyMessage]) -> None:
+    def answered_by_others(
+        self, sitting: Sitting, where: Where, info: ExecutionInfo | None, messages: Sequence[AnyMessage]
+    ) -> None:
         """Settle what is out although it has been answered: somebody has answered in our place.
 
         A call that was never begun is taken back: another middleware has refused it before it came to us. One that has
@@ -261,7 +275,7 @@ class Runner:
         for out in outs:
             if out.ticket not in answered or out.started:
                 continue
-            place = (where, sitting.number, out.ticket)
+            place = _Place(where, _graph_of(info), sitting.number, out.ticket)
             failed = self._sent.why_failed(place)
             if failed is not None:
                 session.fail(out.ticket, failed)
@@ -276,20 +290,28 @@ class Runner:
             self._forget(run)
         else:
             said = error if isinstance(error, str) else in_words(error)
-            self._sent.fail((run.where, run.sitting.number, run.decision.call.id), said)
+            self._sent.fail(run.place, said)
 
     def _forget(self, run: Run) -> None:
-        self._sent.end(run.request.runtime, (run.where, run.sitting.number, run.decision.call.id))
+        self._sent.end(run.request.runtime, run.place)
 
     def _note(
         self, later: CheckpointKeeping, run: Run, result: dict[str, Any], error: str | NotDone | None
     ) -> dict[str, Any]:
-        kept = later.returned(run.sitting, run.where, run.decision.call.id, result, error)
+        kept = later.returned(run.sitting, run.place.where, run.decision.call.id, result, error)
         return {self._settings.keys.returns: [kept]}
 
     def _worth_keeping(self, result: dict[str, Any]) -> dict[str, Any]:
         """A result is kept until it is folded if the contract or the ledger looks at it."""
         return result if self._law.looks_at_results or self._settings.ledger is not None else of_result({}, None, None)
+
+
+def _why_not_again(sitting: Sitting, out: Out) -> str | None:
+    """What is said of a call that was sent off before; `None` if it was not. Other middlewares may do it once more."""
+    if out.started:
+        return words.already_out(out.ticket) if out.lost is None else _lost(out)
+    # What it has returned is folded into the session by the next hook; until then it is out, as far as that knows.
+    return words.already_run(out.ticket) if any(each.ticket == out.ticket for each in sitting.returns) else None
 
 
 def _lost(out: Out) -> str:

@@ -1,4 +1,4 @@
-"""What a graph's state has for us: three keys, of which callers see one and can write none.
+"""What a graph's state has for us: four keys, of which callers see one and can write none.
 
 `<name>_session` holds the session, written by one node at a time. `<name>_returns` holds what became of calls that run
 side by side, each in a task of its own: they only add to it, by a reducer, and the next hook takes everything off
@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple, NotRequired, TypedDict, cast
 
 from langchain.agents.middleware.types import AgentState, OmitFromInput, PrivateStateAttr
 
-__all__ = ["PROTOCOL_KEYS", "TAKEN", "Keys", "ProtocolState", "make_schema"]
+__all__ = ["PROTOCOL_KEYS", "TAKEN", "UNNAMED", "Keys", "ProtocolState", "make_schema"]
 
 PROTOCOL_KEYS: dict[str, Any] = {
     "fsm_state": NotRequired[Annotated[str, OmitFromInput]],
@@ -28,12 +28,17 @@ class Keys(NamedTuple):
 
     session: str
     returns: str
+    proposed: str
     report: str
 
     @classmethod
     def named(cls, name: str) -> Keys:
         """The keys of a middleware of that name."""
-        return cls(f"{name}_session", f"{name}_returns", name)
+        return cls(f"{name}_session", f"{name}_returns", f"{name}_proposed", name)
+
+
+UNNAMED = Keys.named("accord")
+"""Those of the one contract of an agent that needs no name."""
 
 
 def add_returns(there: list[Any] | None, more: object) -> list[Any]:
@@ -52,6 +57,7 @@ def make_schema(keys: Keys, more: dict[str, Any] | None = None) -> type[AgentSta
     fields = {
         keys.session: NotRequired[Annotated[str, PrivateStateAttr]],
         keys.returns: NotRequired[Annotated[list[Any], PrivateStateAttr, add_returns]],
+        keys.proposed: NotRequired[Annotated[str | None, PrivateStateAttr]],
         keys.report: NotRequired[Annotated[dict[str, Any], OmitFromInput]],
         **(more or {}),
     }

@@ -1,4 +1,4 @@
-"""What is kept in a checkpoint, sealed: a session between two steps of its graph, and what became of a call.
+"""What is kept in a checkpoint, sealed: a session between two steps of its graph, what became of a call, and proposals.
 
 Whoever can write to the state of a graph (its caller, a tool, `update_state`) could otherwise say where a session
 stands. So each text names its thread, its agent and its contract, and ends in a seal over all of that: a checksum, or
@@ -17,12 +17,25 @@ import msgspec
 
 from accord.diagnostics.visible import clip
 from accord.errors import CorruptSessionError
+from accord.langchain.naming import place_name
 from accord.ledger.entries import seal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Kept", "Returned", "Where", "corrupt", "open_kept", "open_returned", "seal_kept", "seal_returned"]
+__all__ = [
+    "Kept",
+    "Proposed",
+    "Returned",
+    "Where",
+    "corrupt",
+    "open_kept",
+    "open_proposed",
+    "open_returned",
+    "seal_kept",
+    "seal_proposed",
+    "seal_returned",
+]
 
 VERSION = 1
 
@@ -36,7 +49,7 @@ class Where(NamedTuple):
     agent: str
 
     def __str__(self) -> str:
-        return "/".join(part for part in self if part) or "(no thread)"
+        return place_name(self.thread, self.agent)
 
 
 class Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -73,11 +86,24 @@ class Returned(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     undone: bool = False
 
 
-_S = TypeVar("_S", Kept, Returned)
+class Proposed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The calls that a model has made, and the session as it stood then, each by a digest."""
+
+    what: str = "proposed"
+    form: int = VERSION
+    thread: str
+    agent: str
+    contract: str
+    calls: str
+    session: str
+
+
+_S = TypeVar("_S", Kept, Returned, Proposed)
 
 # Made once, while the module is imported: making them is not safe when several threads do it at the same time.
 _KEPT = msgspec.json.Decoder(Kept)
 _RETURNED = msgspec.json.Decoder(Returned)
+_PROPOSED = msgspec.json.Decoder(Proposed)
 _ENCODER = msgspec.json.Encoder()
 
 _OPENING = '{"kept":'
@@ -95,6 +121,11 @@ def seal_returned(returned: Returned, secret: bytes | None) -> str:
     return _write(returned, secret)
 
 
+def seal_proposed(proposed: Proposed, secret: bytes | None) -> str:
+    """The text that holds what a model has proposed."""
+    return _write(proposed, secret)
+
+
 def open_kept(text: object, where: Where, contract: str, secret: bytes | None) -> Kept:
     """The session in a text; `CorruptSessionError` if it is none, or that of something else."""
     kept = _read(text, where, secret, _KEPT.decode)
@@ -107,12 +138,18 @@ def open_returned(text: object, where: Where, contract: str, secret: bytes | Non
     return _check(returned, "return", where, contract)
 
 
+def open_proposed(text: object, where: Where, contract: str, secret: bytes | None) -> Proposed:
+    """What a model has proposed; `CorruptSessionError` as above."""
+    proposed = _read(text, where, secret, _PROPOSED.decode)
+    return _check(proposed, "proposed", where, contract)
+
+
 def corrupt(where: Where, what: str) -> CorruptSessionError:
     """What is said when the state of a graph is not what was written."""
     return CorruptSessionError(f"the session of thread `{clip(str(where), 60)}` is corrupted: {what}; nothing runs")
 
 
-def _write(content: Kept | Returned, secret: bytes | None) -> str:
+def _write(content: Kept | Returned | Proposed, secret: bytes | None) -> str:
     body = _ENCODER.encode(content)
     return f'{_OPENING}{body.decode()}{_BEFORE_SEAL}{seal(body, secret)}"}}'
 

@@ -13,8 +13,9 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accord.errors import NotDone
-from accord.langchain.homes import Opened, ThreadHome, begin_opened, pack, session_name, unpack
+from accord.langchain.homes import Opened, ThreadHome, begin_opened, pack, unpack
 from accord.langchain.law_session import LawSession
+from accord.langchain.naming import session_name
 from accord.langchain.schema import TAKEN
 from accord.langchain.sealing import Returned, corrupt, open_kept, open_returned, seal_kept, seal_returned
 from accord.langchain.shortcut import reserve_one, settle_one
@@ -82,6 +83,13 @@ class Sitting(ABC):
     @property
     def is_still(self) -> bool:
         """Whether nothing has come back that is not in the session, and nothing is out; `False` if it is not known."""
+        return False
+
+    def note_asked(self, task: str) -> None:  # noqa: B027 - only a session in this process has to remember it
+        """People are asked about the session as it stands, in this run of a node."""
+
+    def has_moved_since(self, task: str) -> bool:  # noqa: ARG002 - what moves a session in a checkpoint is found there
+        """Whether it stands elsewhere than when people were first asked, if that can only be known here."""
         return False
 
     def take_shortcut(self, claim: Claim) -> bool:  # noqa: ARG002 - where there is one

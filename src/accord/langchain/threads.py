@@ -16,6 +16,7 @@ from accord.integrations.exchange import ToolCall
 from accord.integrations.guard.decisions import Change, Remark
 from accord.integrations.guard.looking import look_at
 from accord.integrations.guard.status import status_of
+from accord.langchain.proposing import MOVED
 from accord.langchain.sealing import Where
 from accord.projection.payloads import of_result
 from accord.projection.plain import NotPlainError, plainly
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from accord.integrations.guard.status import GuardStatus
     from accord.langchain.law import Law
     from accord.langchain.law_session import LawSession
+    from accord.langchain.schema import Keys
     from accord.langchain.sessions import Keeping, Sitting
     from accord.machine.clocks import Time
     from accord.monitor import Verdict
@@ -43,13 +45,14 @@ Step: TypeAlias = "Callable[[LawSession], T]"
 class Thread:
     """Which thread of which agent is meant, and the way to its session."""
 
-    def __init__(self, node: str, law: Law, keeping: Keeping, agent: Any, config: RunnableConfig) -> None:  # noqa: ANN401 - a graph
+    def __init__(self, node: str, law: Law, keeping: Keeping, keys: Keys, agent: Any, config: RunnableConfig) -> None:  # noqa: ANN401 - a graph
         thread = config.get("configurable", {}).get("thread_id")
         if thread is None or not str(thread):
             raise UsageError("a config with a thread_id names the thread")
         self._node = node
         self.law = law
         self._keeping = keeping
+        self._keys = keys
         self.agent = agent
         self.config = config
         self._where = Where(str(thread), "")
@@ -75,7 +78,11 @@ class Thread:
         update = sitting.update()
         # A thread that has not begun knows no node that could have written to it; this one leads nowhere.
         node = None if values else self._node
-        return answer, {**update, **self.law.public(sitting.opened)} if update else None, node
+        if not update:
+            return answer, None, node
+        if self.law.asks_about_calls or self.law.asks_about_steps:  # people may be asked something else now
+            update[self._keys.proposed] = MOVED
+        return answer, {**update, **self.law.public(sitting.opened)}, node
 
     def __str__(self) -> str:
         return str(self._where)

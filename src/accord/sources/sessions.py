@@ -64,7 +64,7 @@ _LINES = Shape(_Line)
 
 
 def _read(stream: BinaryIO, file: str) -> Iterator[Run | Broken]:
-    sessions: dict[str, _Session] = {}
+    sessions: dict[tuple[str, str | None], _Session] = {}
     for record in _LINES.records(stream, file):
         if isinstance(record, Broken):
             yield record
@@ -72,9 +72,7 @@ def _read(stream: BinaryIO, file: str) -> Iterator[Run | Broken]:
         line = record.value
         if line.message is None or line.type not in {"user", "assistant"}:
             continue
-        key = line.sessionId or "session"
-        if line.isSidechain:
-            key = f"{key}/{line.agentId or 'sidechain'}"
+        key = (line.sessionId or "session", (line.agentId or "sidechain") if line.isSidechain else None)
         session = sessions.get(key)
         if session is None:
             session = sessions[key] = _Session(record.line)
@@ -82,7 +80,8 @@ def _read(stream: BinaryIO, file: str) -> Iterator[Run | Broken]:
     keys = Keys()
     for key, session in sessions.items():
         metadata = scalars({"model": session.model})
-        yield Run(keys.unique(key), file, _messages(session), session.line, metadata)
+        name = key[0] if key[1] is None else f"{key[0]}/{key[1]}"
+        yield Run(keys.unique(name), file, _messages(session), session.line, metadata)
 
 
 def _add(session: _Session, index: int, line: _Line, message: _Said) -> None:

@@ -15,10 +15,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Self
 
-from accord.errors import CorruptSessionError, UsageError
+from accord.errors import CorruptSessionError, StoreError, UsageError
 from accord.ledger.chain import BadEntryError, Finding, Head, Verification, Walk
 from accord.ledger.entries import check_key
 from accord.monitor.events import make_time
+from accord.stores.moving import readdressed
 from accord.stores.record import EXPIRED, NOTHING, Row, check_name, read, write
 
 if TYPE_CHECKING:
@@ -210,6 +211,39 @@ class Store(ABC):
 
         self.exchange(check_name(key), None, remove)
         return found
+
+    def move(self, key: str, new: str) -> None:
+        """Give a session another key, with its ledger, whose last entry then says where it comes from.
+
+        `UsageError` if there is no such session, or another one under the new key; `StoreError` if the session took a
+        step meanwhile. Then everything is as it was. If the store fails half way, both keys may have the session.
+        """
+        row = self.row(check_name(key))
+        record = self._record(key)
+        lines = list(self._lines(key, record.version + 1))
+        moved, line = readdressed(record, lines, check_name(new), self.secret)
+
+        def put(there: Row | None) -> Change:
+            if there is not None:
+                raise UsageError(f"there is a session `{new}` already; nothing was moved")
+            return Change(moved, 0, (*lines, line))
+
+        def remove(there: Row | None) -> Change:
+            if there is None or there != row or there.version != record.version:
+                raise StoreError(f"session `{key}` took a step while it was to be moved; try it again")
+            return Change(None)
+
+        # INVARIANT: there is one copy at least, whatever becomes of the store meanwhile.
+        try:
+            self.exchange(new, None, put)
+            self.exchange(key, row, remove)
+        except BaseException as error:
+            if self.row(key) is not None:
+                self.exchange(new, moved, lambda there: Change(None) if there == moved else None)
+                raise
+            if not isinstance(error, StoreError):
+                raise
+            # It is there no more, so it was moved; only the answer of the store was lost.
 
     def __enter__(self) -> Self:
         return self

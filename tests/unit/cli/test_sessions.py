@@ -138,6 +138,25 @@ def test_exporting(accord, path, tmp_path):
     assert "not overwritten" in result.output
 
 
+def test_moving(accord, path):
+    result = accord("sessions", "move", path, "done", "acme%2F17")
+    assert (result.exit_code, result.output) == (0, "done is acme%2F17 now\n")
+    shown = accord("sessions", "show", path, "acme%2F17")
+    assert shown.exit_code == 0
+    assert "its ledger is whole: 4 entries" in shown.output
+    for key, new, said in [
+        ("done", "other", "there is no session `done`"),
+        ("waiting", "acme%2F17", "there is a session `acme%2F17` already; nothing was moved"),
+        ("waiting", "waiting", "there is a session `waiting` already"),
+        ("waiting", "x" * 201, "200 characters at the most"),
+        ("old", "other", "has expired and its ledger is gone"),
+    ]:
+        result = accord("sessions", "move", path, key, new)
+        assert result.exit_code == 2
+        assert said in result.output
+    assert accord("sessions", "show", path, "waiting").exit_code == 0
+
+
 def test_a_store_in_the_environment(accord, path, monkeypatch):
     monkeypatch.setenv("STORE", str(path))
     assert accord("sessions", "list", "env:STORE").exit_code == 0

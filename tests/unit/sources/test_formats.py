@@ -288,6 +288,14 @@ def test_agents_under_the_agent_are_runs_of_their_own():
     assert all(summary(run.messages) == EXPECTED for run in runs)
 
 
+def test_a_session_that_is_called_as_an_agent_under_another():
+    inner = [{**line, "isSidechain": True, "agentId": "a1"} for line in SESSION[2:]]
+    named = [{**line, "sessionId": "s-1/a1"} for line in SESSION]
+    runs = read(as_lines([*inner, *named]))
+    assert [run.key for run in runs] == ["s-1/a1", "s-1/a1#2"]
+    assert all(summary(run.messages) == EXPECTED for run in runs)
+
+
 def test_two_sessions_in_one_file():
     other = [{**line, "sessionId": "s-2"} for line in SESSION]
     mixed = [line for pair in zip(SESSION, other, strict=True) for line in pair]

@@ -27,7 +27,7 @@ class Decision:
     `admitted`: it may, with exactly the arguments in `call`; whoever runs it tells the guard what became of it by its
     `ticket`. `held`: not before an earlier call of the same batch has returned. `review`: a person must decide first.
     `refused`: no. `message` says why, in words for the model, and how to do it right. A call that is admitted without a
-    ticket is an illegal one that is only observed.
+    ticket is an illegal one that is only observed. `waiting` has all reviews that a call waits for, `review` the first.
     """
 
     call: ToolCall
@@ -36,6 +36,7 @@ class Decision:
     ticket: str | None = None
     verdict: Verdict | None = None
     review: Review | None = None
+    waiting: tuple[Review, ...] = ()
 
     @property
     def admitted(self) -> bool:
@@ -45,7 +46,8 @@ class Decision:
     def copy(self) -> Decision:
         """The same with arguments of its own, for those who only watch."""
         call = replace(self.call, arguments=own_copy(self.call.arguments))
-        return replace(self, call=call, review=None if self.review is None else self.review.copy())
+        review = None if self.review is None else self.review.copy()
+        return replace(self, call=call, review=review, waiting=tuple([each.copy() for each in self.waiting]))
 
 
 class Noted(NamedTuple):

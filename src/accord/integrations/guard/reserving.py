@@ -222,8 +222,10 @@ class _Deciding:
 
     def _rename(self, lost: Out) -> None:
         """Let a new attempt have the id of a call of which nobody knows what became of it."""
-        desk = self.state.desk._replace(numbered=self.state.desk.numbered + 1)
-        ticket = f"{lost.ticket}#{desk.numbered}"
+        desk, ticket = self.state.desk, lost.ticket
+        while self.state.out(ticket) is not None:  # a model may call its own like that
+            desk = desk._replace(numbered=desk.numbered + 1)
+            ticket = f"{lost.ticket}#{desk.numbered}"
         reviews = [each._replace(call=ticket) if each.call == lost.ticket else each for each in desk.reviews]
         calls = self.state.calls.replaced(lost, lost._replace(ticket=ticket))
         self.state = self.state._replace(desk=desk._replace(reviews=tuple(reviews))).at(calls)
@@ -246,10 +248,11 @@ class _Deciding:
         opened = open_reviews(self.policy, self.state, way, claim.call.name, self.at)
         self.state = opened.state
         self.notes += opened.notes
-        if opened.answer is None:
+        if not opened.answer:
             return self._deny(claim, words.too_many_reviews(claim.call.name))
-        said = words.asked(opened.answer) if lapsed is None else words.lapsed(lapsed, opened.answer)
-        return Decision(claim.call, "review", said, review=opened.answer)
+        first = opened.answer[0]
+        said = words.asked(first) if lapsed is None else words.lapsed(lapsed, first)
+        return Decision(claim.call, "review", said, review=first, waiting=opened.answer)
 
     def _deny(self, claim: Claim, message: str, review: Review | None = None) -> Decision:
         """A call that people do not allow."""

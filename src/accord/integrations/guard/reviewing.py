@@ -167,8 +167,8 @@ def _bound(review: Review) -> str:
 # -- opening and using -------------------------------------------------------------------------------------------------
 
 
-def open_reviews(policy: Policy, state: State, way: Way, name: str, at: Time | None) -> Change[Review | None]:
-    """Ask for every approval on a way that nobody was asked for; the first that is open, `None` if too many are."""
+def open_reviews(policy: Policy, state: State, way: Way, name: str, at: Time | None) -> Change[tuple[Review, ...]]:
+    """Ask for every approval on a way that nobody was asked for; all that are open, none if too many are."""
     before, waiting = state, way.in_state("open")
     notes = []
     for gate, known in zip(way.gates, way.reviews, strict=True):
@@ -176,14 +176,14 @@ def open_reviews(policy: Policy, state: State, way: Way, name: str, at: Time | N
             continue
         opened = _open(policy, state, name, way.payload, gate, at)
         if opened is None:
-            return Change(before, (), None)
+            return Change(before, (), ())
         state, review = opened
         waiting.append(review)
         over = _lapsed(before.desk, gate, review.digest, at)
         if over is not None:
             notes.append(late_approval(over, over.by or "", over.expires, at))
         notes.append(_remark("review opened", review))
-    return Change(state, tuple(notes), waiting[0])
+    return Change(state, tuple(notes), tuple(waiting))
 
 
 def find_lapsed(desk: Desk, way: Way, label: str, at: Time | None) -> Review | None:

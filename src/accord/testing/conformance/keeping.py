@@ -166,6 +166,25 @@ class KeepingTests(Ground):
                 with pytest.raises(CorruptSessionError, match="does not match its checksum"):
                     session_of(store, ONE_SHOT).allowed()
 
+    def test_moving_a_session(self, store: Store) -> None:
+        session = session_of(store, "rec X.!Ping.X")
+        for _ in range(300):
+            session.send("Ping")
+        before = list(store.ledger("s1"))
+        session_of(store, "!a.end", "s2").send("a")
+        with pytest.raises(UsageError, match="there is a session `s2` already"):
+            store.move("s1", "s2")
+        store.move("s1", "moved/s1")
+        assert store.session("s1") is None
+        assert store.lines("s1", 0, 1) == []
+        *lines, last = store.ledger("moved/s1")
+        assert lines == before
+        assert b'"session moved"' in last
+        assert store.verify("moved/s1").ok
+        again = session_of(store, "rec X.!Ping.X", "moved/s1")
+        assert (again.version, again.send("Ping")) == (301, Ok())
+        assert store.verify("moved/s1").ok
+
     def test_forgetting_a_session(self, store: Store) -> None:
         session = session_of(store, ONE_SHOT)
         session.send("pay")

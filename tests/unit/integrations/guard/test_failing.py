@@ -45,6 +45,12 @@ class TestNobodyKnows:
         guard.register("pay", lambda: "paid")
         assert guard.run([ToolCall("pay", {}, "c1")])[0].ok  # the same id after an error is a new attempt
 
+    def test_a_call_that_is_tried_again_leaves_a_ticket_that_no_other_has(self, guard_of):
+        guard = guard_of(self.LOOP, tools={"pay": raises(ValueError("busy"))}, events=["look", "bye"])
+        for ticket in ("c1#1", "c1", "c1"):
+            guard.run([ToolCall("pay", {}, ticket)])
+        assert len({out.ticket for out in guard.out()}) == 3
+
     def test_it_counts_against_limits_and_satisfies_nothing(self, guard_of):
         contract = 'rule "once" { at most 1 pay } rule "first" { before ship require pay }'
         guard = guard_of(contract, tools={"pay": raises(ValueError("busy")), "ship": lambda: 1})

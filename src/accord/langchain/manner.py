@@ -1,0 +1,43 @@
+"""How a middleware behaves towards models and people, whatever its law."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from accord.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["EarlyEnd", "Manner"]
+
+EarlyEnd: TypeAlias = "Literal['note', 'raise'] | Callable[[dict[str, Any]], object]"
+
+
+class Manner:
+    """How a middleware behaves towards models and people, whatever its law."""
+
+    __slots__ = ("by_id", "durable", "early_end", "hide", "reviewer", "tool_errors")
+
+    def __init__(
+        self,
+        *,
+        reviewer: str | None = None,
+        hide: bool = True,
+        early_end: EarlyEnd = "note",
+        tool_errors: Literal["tell", "raise"] = "tell",
+        durable: bool = False,
+        by_id: bool = False,
+    ) -> None:
+        if reviewer is not None and (not isinstance(reviewer, str) or not reviewer.strip()):
+            raise UsageError(f"`reviewer` says who is asked, got {reviewer!r}")
+        if early_end not in ("note", "raise") and not callable(early_end):
+            raise UsageError(f"`early_end` is `note`, `raise` or a function, got {early_end!r}")
+        if tool_errors not in {"tell", "raise"}:
+            raise UsageError(f"`tool_errors` is `tell` or `raise`, got {tool_errors!r}")
+        self.reviewer = reviewer
+        self.hide = hide
+        self.early_end = early_end
+        self.tool_errors = tool_errors
+        self.durable = durable
+        self.by_id = by_id
