@@ -147,7 +147,7 @@ def test_a_double_click_of_an_answer_by_id_answers_nothing_else(till, kept):
         assert shown(result)["review"] == huge
         assert till.paid == []  # nothing of the batch before all of it is decided
     assert (
-        f"the question '{first}' is not open (it was answered, or what it was about has changed)"
+        f"the question `{first}` is not open (it was answered, or what it was about has changed)"
         in shown(result)["error"]
     )
     result = resume(agent, APPROVE)  # one is left, but it is not the only one that was asked
