@@ -99,7 +99,7 @@ class Session:
             return
         kinds = {*self.kinds.get(label, {"unknown"}), f"fails {self.contract.failure_of(label, label)}"}
         if gates is not None:
-            kinds = {*(kinds - {*GATES, *UNGATED}), GATES[gates]}
+            kinds = {*(kinds - {*GATES, *UNGATED}), GATES[min(gates, 3)]}
             self.most("gates of a call", gates)
         self.health.ends.add((kind, end) for kind in kinds)
 

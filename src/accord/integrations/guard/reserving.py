@@ -17,13 +17,15 @@ from accord.errors import UsageError
 from accord.integrations.guard import words
 from accord.integrations.guard.decisions import Change, Decision, Noted, Remark
 from accord.integrations.guard.reviewing import (
+    MOST_OPEN,
+    NoWay,
+    Way,
     digest_of,
     find_lapsed,
     find_way,
     open_reviews,
     open_stuck,
     use,
-    why_even_then,
 )
 from accord.ledger.attempts import Given
 from accord.ledger.represent import own_copy
@@ -39,7 +41,6 @@ if TYPE_CHECKING:
     from accord.integrations.batch import Claim
     from accord.integrations.exchange import ToolCall
     from accord.integrations.guard.policy import Policy
-    from accord.integrations.guard.reviewing import Way
     from accord.integrations.guard.state import Review, State
     from accord.machine.clocks import Time
     from accord.monitor import Verdict
@@ -146,15 +147,16 @@ class _Deciding:
         if everywhere is None or verdict is TOO_MANY:
             return self.refuse(claim, TOO_MANY)
         way = find_way(self.policy, desk, everywhere, call.name, event, self.at)
-        if way is not None and (way.approved or not self.policy.observes):
+        if isinstance(way, Way) and (way.approved or not self.policy.observes):
             return self._by_approval(claim, action, way, event)
-        hopeless = why_even_then(self.policy, everywhere, event)
-        if hopeless is not None:
-            return self.refuse(claim, verdict, words.even_then(words.naming(hopeless, self.policy.aliases)))
+        if isinstance(way, NoWay) and way.flaw is not None:
+            return self.refuse(claim, verdict, words.even_then(words.naming(way.flaw, self.policy.aliases)))
+        if isinstance(way, NoWay) and way.cut_short:
+            return self.refuse(claim, verdict, f"{words.refused(verdict)} {words.cut_short(call.name)}")
         lost = self.state.lost()
         if lost and not somewhere:  # people could allow it if it were known that a lost call has not happened
-            ways = [find_way(self.policy, desk, [world], call.name, event, self.at) for world in everywhere]
-            somewhere = any(ways)
+            ways = (find_way(self.policy, desk, [world], call.name, event, self.at) for world in everywhere)
+            somewhere = any(isinstance(each, Way) for each in ways)
         if somewhere:
             said = words.rests_on_lost(call.name, lost) if lost else None
             running = [out.name for out in self.state.running()]
@@ -246,7 +248,7 @@ class _Deciding:
         self.state = opened.state
         self.notes += opened.notes
         if opened.answer is None:
-            return self._deny(claim, words.too_many_reviews(claim.call.name))
+            return self._deny(claim, words.too_many_reviews(claim.call.name, way.reviews.count(None), MOST_OPEN))
         said = words.asked(opened.answer) if lapsed is None else words.lapsed(lapsed, opened.answer)
         return Decision(claim.call, "review", said, review=opened.answer)
 

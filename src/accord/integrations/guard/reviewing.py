@@ -8,11 +8,10 @@ this payload, and lets no other use it up. If the call then fails, both are take
 from __future__ import annotations
 
 import hashlib
-from itertools import product
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from accord.calls.entries import Out
-from accord.calls.worlds import judge
+from accord.calls.ways import shortest_way
 from accord.canonical import encode, encode_plain
 from accord.errors import UsageError
 from accord.integrations.guard import words
@@ -21,7 +20,6 @@ from accord.integrations.guard.state import Review
 from accord.ledger.represent import plain_copy
 from accord.machine.events import Event
 from accord.monitor.step import is_over
-from accord.monitor.verdicts import Ok, Violation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,12 +28,14 @@ if TYPE_CHECKING:
     from accord.integrations.guard.policy import Policy
     from accord.integrations.guard.state import Desk, State
     from accord.machine.clocks import Time
-    from accord.monitor import Verdict
     from accord.monitor.step import Situation
+    from accord.monitor.verdicts import Violation
 
 __all__ = [
     "ANSWERS",
+    "MOST_OPEN",
     "Answer",
+    "NoWay",
     "Way",
     "answered",
     "decide",
@@ -49,7 +49,6 @@ __all__ = [
     "put_on_desk",
     "unuse",
     "use",
-    "why_even_then",
 ]
 
 Answer = Literal["allow", "deny", "modify"]
@@ -57,10 +56,8 @@ ANSWERS: tuple[Answer, ...] = ("allow", "deny", "modify")
 OUTCOMES = ("done", "undone")
 """The answers to the question what became of a call."""
 
-_DEEPEST = 3
-"""So many people may have to allow one call."""
-_TRIED = 300
-_MOST_OPEN = 32
+MOST_OPEN = 32
+"""So many questions to people are open at a time."""
 _MOST_UNUSED = 64
 """So many answers wait to be used; of more the oldest are forgotten, and their calls are asked about again."""
 _REMEMBERED = 32
@@ -95,12 +92,23 @@ class Way(NamedTuple):
         return all(review is not None and review.state == "allowed" for review in self.reviews)
 
 
+class NoWay(NamedTuple):
+    """No approvals make a call legal, so nobody is asked.
+
+    `flaw` is what is wrong with its data whoever agrees. `cut_short` says that there may be a way all the same: more
+    possibilities would have to be looked at than `Limits.search` allows.
+    """
+
+    flaw: Violation | None = None
+    cut_short: bool = False
+
+
 def find_way(
     policy: Policy, desk: Desk, here: Sequence[Situation], name: str, event: Event, at: Time | None
-) -> Way | None:
-    """The approvals that make a call of a tool legal; `None` if none do, and nobody needs to be asked."""
+) -> Way | NoWay:
+    """The approvals that make a call of a tool legal: as few as possible, and of those that people were asked for."""
     if not policy.gates:
-        return None
+        return NoWay()
     living = [review for review in desk.reviews if review.gate is not None and not review.is_over(at)]
     payload: Mapping[str, Json] = event.payload  # type: ignore[assignment] # JSON, where people are asked
     asked = digest_of(policy.label(name), payload)
@@ -110,32 +118,14 @@ def find_way(
     meant = digest_of(policy.label(name), payload)
     call = event if payload is event.payload else policy.tools.call(name, payload, at).event
     if call is None:
-        return None
-    for gates in _sequences(policy.gates):
-        steps = [Event("?", gate, None, payload, _SOMEBODY, at) for gate in gates]
-        if type(judge(here, [*steps, call])[0]) is Ok:
-            return Way(payload, gates, _reviews_of(living, gates, meant))
-    return None
-
-
-def why_even_then(policy: Policy, here: Sequence[Situation], call: Event) -> Verdict | None:
-    """What is wrong with a call's payload even after every approval; `None` if it is not the payload."""
-    for gates in _sequences(policy.gates):
-        steps = [Event("?", gate, None, call.payload, _SOMEBODY, call.at) for gate in gates]
-        if type(judge(here, steps)[0]) is Ok:
-            verdict = judge(here, [*steps, call])[0]
-            if isinstance(verdict, Violation) and verdict.about_data:
-                return verdict
-    return None
-
-
-def _sequences(gates: tuple[str, ...]) -> list[tuple[str, ...]]:
-    found: list[tuple[str, ...]] = []
-    for length in range(1, _DEEPEST + 1):
-        if len(found) + len(gates) ** length > _TRIED:
-            break
-        found.extend(product(gates, repeat=length))
-    return found
+        return NoWay()
+    gates = sorted(policy.gates, key=lambda gate: (_review_of(living, gate, meant) is None, gate))
+    steps = [Event("?", gate, None, payload, _SOMEBODY, at) for gate in gates]
+    found = shortest_way(here, steps, call)
+    if found.way is None:
+        return NoWay(found.flaw, found.cut_short)
+    through = tuple([gates[number] for number in found.way])
+    return Way(payload, through, _reviews_of(living, through, meant))
 
 
 def _reviews_of(living: list[Review], gates: tuple[str, ...], meant: str) -> tuple[Review | None, ...]:
@@ -234,7 +224,7 @@ def _open(
     call: str | None = None,
 ) -> tuple[State, Review] | None:
     desk, label = state.desk, policy.label(name)
-    if sum(review.state == "open" and not review.is_over(at) for review in desk.reviews) >= _MOST_OPEN:
+    if sum(review.state == "open" and not review.is_over(at) for review in desk.reviews) >= MOST_OPEN:
         return None
     lasts = None if gate is None else policy.review_lasts
     expires = None if lasts is None or at is None else at + lasts
@@ -350,7 +340,10 @@ def _check_modified(policy: Policy, state: State, review: Review, payload: Mappi
     if unfit is not None:
         raise UsageError(f"`{review.name}` cannot be called with this payload: {unfit}; nothing was decided")
     here, call = state.worlds(), policy.tools.call(review.name, payload, at).event
-    if here is None or call is None or find_way(policy, state.desk, here, review.name, call, at) is None:
+    way = NoWay() if here is None or call is None else find_way(policy, state.desk, here, review.name, call, at)
+    if isinstance(way, NoWay):
+        if way.cut_short:
+            raise UsageError(f"{words.cut_short(review.name)} Nothing was decided")
         out = [logged.name for logged in state.log if isinstance(logged, Out)]
         until = f" as long as {', '.join(out)} has not returned" if out else ", whoever allows it"
         raise UsageError(f"the contract refuses `!{review.label}` with this payload{until}; nothing was decided")

@@ -22,6 +22,7 @@ __all__ = [
     "already_run",
     "asked",
     "came_late",
+    "cut_short",
     "decided",
     "denied",
     "even_then",
@@ -77,6 +78,14 @@ def refused(verdict: Verdict) -> str:
 def even_then(verdict: Verdict) -> str:
     """No approval helps."""
     return f"{refused(verdict)} No approval would change that."
+
+
+def cut_short(name: str) -> str:
+    """Whether people could allow it is not known."""
+    return (
+        f"Whether the approval of people would make {quote_text(name)} legal has not been decided: there are more ways "
+        "to look at than `Limits.search` allows, so nobody has been asked."
+    )
 
 
 def rests_on_others(name: str, others: list[str]) -> str:
@@ -178,9 +187,17 @@ def decided(review: Review) -> str:
     return f"was {review.state} by {review.by}" + (f" at {review.decided}" if review.decided is not None else "")
 
 
-def too_many_reviews(name: str) -> str:
+def too_many_reviews(name: str, needed: int, most: int) -> str:
     """Nobody can be asked."""
-    return f"{quote_text(name)} needs the approval of a person, and too many questions are open already."
+    if needed > most:
+        return (
+            f"{quote_text(name)} needs {needed} approvals, and no more than {most} questions can be open at a time, so "
+            "nobody has been asked. Do something else."
+        )
+    return (
+        f"{quote_text(name)} needs the approval of a person, and too many questions are open already ({most} at the "
+        "most). Call it again when some of them have been answered."
+    )
 
 
 def already_run(ticket: str) -> str:

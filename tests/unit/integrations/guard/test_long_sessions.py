@@ -13,7 +13,7 @@ from accord.integrations.guard.reserving import _COUNTED
 
 ASKED = 'rule "asked" { before each pay require Approval by human }'
 LASTS = 60
-MOST = reviewing._MOST_OPEN + reviewing._MOST_UNUSED + reviewing._REMEMBERED
+MOST = reviewing.MOST_OPEN + reviewing._MOST_UNUSED + reviewing._REMEMBERED
 
 
 class Clock:
