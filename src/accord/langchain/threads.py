@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from accord.calls.entries import Out
 from accord.errors import UsageError
 from accord.integrations.exchange import ToolCall
-from accord.integrations.guard.decisions import Change, Remark
 from accord.integrations.guard.looking import look_at
+from accord.integrations.guard.patience import resume
 from accord.integrations.guard.status import status_of
 from accord.langchain.sealing import Where
 from accord.projection.payloads import of_result
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from accord.langchain.law import Law
     from accord.langchain.law_session import LawSession
     from accord.langchain.sessions import Keeping, Sitting
-    from accord.machine.clocks import Time
     from accord.monitor import Verdict
 
 __all__ = ["AsyncThreadSession", "Thread", "ThreadSession"]
@@ -112,7 +111,7 @@ class ThreadSession:
         return self._step(lambda session: session.keep(call, why))
 
     def resume(self, *, by: str, reason: str) -> None:
-        """A person lets a stopped session go on."""
+        """A person lets a session go on that was stopped, or that waits to be told whether it may."""
         self._step(_resuming(by, reason))
 
     # -- how it stands -------------------------------------------------------------------------------------------------
@@ -187,7 +186,7 @@ class AsyncThreadSession:
         return await self._step(lambda session: session.keep(call, why))
 
     async def resume(self, *, by: str, reason: str) -> None:
-        """A person lets a stopped session go on."""
+        """A person lets a session go on that was stopped, or that waits to be told whether it may."""
         await self._step(_resuming(by, reason))
 
     # -- how it stands -------------------------------------------------------------------------------------------------
@@ -257,13 +256,7 @@ def _resuming(by: str, reason: str) -> Step[None]:
     if not isinstance(by, str) or not by.strip() or not isinstance(reason, str):
         raise UsageError("a person who lets a session go on has a name and a reason")
 
-    def again(state: State, at: Time | None) -> Change[None]:
-        if state.desk.stopped is None:
-            raise UsageError("the session is not stopped")
-        note = Remark("resumed", {"by": by, "reason": reason, "at": at})
-        return Change(state._replace(desk=state.desk._replace(stopped=None, refusals=())), (note,), None)
-
-    return lambda session: session.change(again)
+    return lambda session: session.change(lambda state, at: resume(session.policy, state, at, by=by, reason=reason))
 
 
 def _out(state: State) -> list[Out]:

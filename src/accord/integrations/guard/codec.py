@@ -69,6 +69,7 @@ class _Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     numbered: int = 0
     now: _Time = None
     heard: tuple[str, ...] = ()
+    idle: int = 0
 
 
 # Made once, while the module is imported: making them is not safe when several threads do it at the same time.
@@ -88,6 +89,7 @@ def write(state: State) -> msgspec.Raw:
         desk.numbered,
         desk.now,
         desk.heard,
+        desk.idle,
     )
     return msgspec.Raw(_ENCODER.encode(kept))
 
@@ -108,7 +110,7 @@ def read_beside(data: bytes) -> tuple[tuple[Logged, ...], Desk]:
         raise UsageError(f"what the guard has kept is damaged: {error}") from None
     done = tuple([Done(*pair) for pair in kept.done])
     reviews = tuple([Review(*astuple(review)) for review in kept.reviews])
-    return log, Desk(done, kept.refusals, reviews, kept.stopped, kept.numbered, kept.now, kept.heard)
+    return log, Desk(done, kept.refusals, reviews, kept.stopped, kept.numbered, kept.now, kept.heard, kept.idle)
 
 
 def _plainly(review: Review) -> Any:  # noqa: ANN401 - the same values, with dictionaries that msgspec knows

@@ -19,9 +19,9 @@ from accord.calls.worlds import TOO_MANY
 from accord.choreography.compiling import compile_contract
 from accord.errors import UsageError
 from accord.integrations.exchange import ToolCall, ToolResult
-from accord.integrations.guard import ending, reserving, words
+from accord.integrations.guard import ending, patience, reserving, words
 from accord.integrations.guard.coverage import Survey
-from accord.integrations.guard.decisions import Change, Decision, Noted, Remark
+from accord.integrations.guard.decisions import Change, Decision, Noted
 from accord.integrations.guard.homes import MemoryHome, StoreHome
 from accord.integrations.guard.lane import take_lane
 from accord.integrations.guard.looking import GuardedTool, as_calls, look_at
@@ -373,17 +373,10 @@ class Guard:
         return None if tool is None else tool.why_not_exactly(arguments)
 
     def resume(self, *, by: str, reason: str) -> None:
-        """A person lets a stopped session go on."""
+        """A person lets a session go on that was stopped, or that waits to be told whether it may."""
         _check_person(by, reason)
-
-        def again(state: State, at: Time | None) -> Change[None]:
-            if state.desk.stopped is None:
-                raise UsageError("the session is not stopped")
-            desk = state.desk._replace(stopped=None, refusals=())
-            note = Remark("resumed", {"by": by, "reason": reason, "at": at})
-            return Change(state._replace(desk=desk), (note,), None)
-
-        self._session.change(again)
+        policy = self._session.policy
+        self._session.change(lambda state, at: patience.resume(policy, state, at, by=by, reason=reason))
 
     # -- questions -----------------------------------------------------------------------------------------------------
 

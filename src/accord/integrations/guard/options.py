@@ -60,6 +60,7 @@ def make_policy(
         is_timed=stages.is_timed,
         when_over=options.when_over,
         aliases=_by_label(names),
+        raises=options.on_violation == "raise",
     )
 
 
@@ -105,7 +106,7 @@ def _check(options: Options) -> None:
     if given not in _POLICIES and not callable(given):
         raise UsageError(f"`on_violation` is `block`, `raise`, `observe` or a function, got {given!r}")
     if type(options.patience) is not int or options.patience < 1:
-        raise UsageError(f"`patience` is a number of refusals, got {options.patience!r}")
+        raise UsageError(f"`patience` is a number of turns, got {options.patience!r}")
     if options.escalate not in {"stop", "review"}:
         raise UsageError(f"`escalate` is `stop` or `review`, got {options.escalate!r}")
     check_when_over(options.when_over)

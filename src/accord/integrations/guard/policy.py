@@ -26,7 +26,8 @@ class Policy(NamedTuple):
 
     `tools` says what calls and their ends are to the contract, `gates` are the labels of steps that people make.
     `unfit` says why a tool would not be called with exactly these arguments, `None` if it would. `aliases` are the
-    tools that were given labels of their own, by these.
+    tools that were given labels of their own, by these. With `raises` nothing of a batch runs if anything of it
+    is refused.
     """
 
     contract: Contract
@@ -41,6 +42,7 @@ class Policy(NamedTuple):
     is_timed: bool
     when_over: WhenOver = "refuse"
     aliases: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    raises: bool = False
 
     def may_be_visible(self, here: Sequence[Situation], name: str) -> bool:
         """Whether a tool may be legal to call in one of these worlds, with some arguments."""

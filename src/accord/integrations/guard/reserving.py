@@ -2,7 +2,8 @@
 
 Calls are looked at in order. One that is legal in every world goes out. One that is not is *held* if an earlier call of
 its batch is out, because that call's return may make it legal; then all that stand behind it are held too, so that the
-order in which a model asked is kept. Otherwise it is refused, or a person is asked.
+order in which a model asked is kept. Otherwise it is refused, or a person is asked. What was refused is counted when
+all calls of the batch are decided (`patience`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from accord.diagnostics.visible import clip
 from accord.errors import UsageError
 from accord.integrations.guard import words
 from accord.integrations.guard.decisions import Change, Decision, Noted, Remark
+from accord.integrations.guard.patience import Refused, end_turn, stuck
 from accord.integrations.guard.reviewing import (
     MOST_OPEN,
     NoWay,
@@ -24,7 +26,6 @@ from accord.integrations.guard.reviewing import (
     find_lapsed,
     find_way,
     open_reviews,
-    open_stuck,
     use,
 )
 from accord.ledger.attempts import Given
@@ -32,12 +33,11 @@ from accord.ledger.represent import own_copy
 from accord.machine.events import Event
 from accord.monitor.refusals import unknown_call
 from accord.monitor.verdicts import OK, TICKING, Blocked, Ok, Violation
-from accord.projection.plain import NotPlainError, is_text, plainly
+from accord.projection.plain import is_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from accord.canonical import Json
     from accord.integrations.batch import Claim
     from accord.integrations.exchange import ToolCall
     from accord.integrations.guard.policy import Policy
@@ -51,11 +51,7 @@ __all__ = [
     "pass_time",
     "reserve",
     "start",
-    "stuck",
 ]
-
-_COUNTED = 32
-"""Labels whose refusals are counted."""
 
 _LONGEST_SHOWN = 500
 
@@ -72,11 +68,13 @@ def reserve(
     started: bool = False,
     can_wait: bool = False,
     ahead: bool = False,
+    refused: Sequence[ToolCall] | None = None,
 ) -> Change[list[Decision]]:
     """Decide about the calls of a batch, in order.
 
     `started`: whoever asks runs at once what may run. `can_wait`: held calls will be asked for again when another one
-    has returned. `ahead`: a call of the same batch is out already.
+    has returned. `ahead`: a call of the same batch is out already. `refused`: these calls were held, and those of the
+    same batch have been refused, and counted, before.
     """
     after = pass_time(policy, state, at)
     desk = _Deciding(policy, after.state, at, started=started)
@@ -84,15 +82,19 @@ def reserve(
     decisions: list[Decision] = []
     held = False
     for claim in claims:
-        if after.answer is not OK:
-            decision = desk.refuse(claim, after.answer)
-        elif held and claim.fault is None:
+        may_hold = can_wait and ahead
+        if held and claim.fault is None:
             decision = Decision(claim.call, "held")
+        elif after.answer is TOO_MANY:
+            decision = Decision(claim.call, "held") if may_hold else desk.ask_again(claim)
+        elif after.answer is not OK:
+            decision = desk.refuse(claim, after.answer)
         else:
-            decision = desk.decide(claim, may_hold=can_wait and ahead)
+            decision = desk.decide(claim, may_hold=may_hold)
         held = held or decision.status == "held"
         ahead = ahead or decision.ticket is not None
         decisions.append(decision)
+    desk.end_turn(decisions, refused)
     return Change(desk.state, (*after.notes, *desk.notes), decisions)
 
 
@@ -107,6 +109,9 @@ class _Deciding:
         self.notes: list[Noted | Remark] = []
         # The session before time has passed, for what is to be said of a call that is late.
         self.early: State | None = None
+        # What counts of this batch, by labels: see `patience`.
+        self.refused: dict[str, tuple[Claim, Decision]] = {}
+        self.went_on: set[str] = set()
 
     def decide(self, claim: Claim, *, may_hold: bool) -> Decision:
         """One call."""
@@ -143,25 +148,29 @@ class _Deciding:
         if may_hold:
             return Decision(call, "held")
         verdict = self._told_early(event) or verdict
-        everywhere = self.state.worlds()
-        if everywhere is None or verdict is TOO_MANY:
-            return self.refuse(claim, TOO_MANY)
+        everywhere = None if verdict is TOO_MANY else self.state.worlds()
+        if everywhere is None:
+            return self.ask_again(claim)
         way = find_way(self.policy, desk, everywhere, call.name, event, self.at)
         if isinstance(way, Way) and (way.approved or not self.policy.observes):
             return self._by_approval(claim, action, way, event)
-        if isinstance(way, NoWay) and way.flaw is not None:
-            return self.refuse(claim, verdict, words.even_then(words.naming(way.flaw, self.policy.aliases)))
-        if isinstance(way, NoWay) and way.cut_short:
+        flaw, cut_short = way if isinstance(way, NoWay) else (None, False)
+        if flaw is not None:
+            return self.refuse(claim, verdict, words.even_then(words.naming(flaw, self.policy.aliases)))
+        if cut_short:
             return self.refuse(claim, verdict, f"{words.refused(verdict)} {words.cut_short(call.name)}")
-        lost = self.state.lost()
-        if lost and not somewhere:  # people could allow it if it were known that a lost call has not happened
+        if self.state.log and not somewhere:  # people could allow it if it were known what becomes of others
             ways = (find_way(self.policy, desk, [world], call.name, event, self.at) for world in everywhere)
             somewhere = any(isinstance(each, Way) for each in ways)
-        if somewhere:
-            said = words.rests_on_lost(call.name, lost) if lost else None
-            running = [out.name for out in self.state.running()]
-            return self.refuse(claim, verdict, said or words.rests_on_others(call.name, running))
-        return self.refuse(claim, verdict)
+        return self._later(claim, verdict) if somewhere else self.refuse(claim, verdict)
+
+    def _later(self, claim: Claim, verdict: Verdict) -> Decision:
+        """A call of which it is not known whether it is legal before it is known what became of others."""
+        name, lost = claim.call.name, self.state.lost()
+        if lost:
+            return self.refuse(claim, verdict, words.rests_on_lost(name, lost))
+        running = [out.name for out in self.state.running()]
+        return self.refuse(claim, verdict, words.rests_on_others(name, running), counts=False)
 
     def _told_early(self, event: Event) -> Verdict | None:
         """The refusal as it is said of a call that is too late; `None` if it is not that."""
@@ -207,9 +216,7 @@ class _Deciding:
         while not ticket or self.state.out(ticket) is not None:  # a model may call its own like that
             desk = desk._replace(numbered=desk.numbered + 1)
             ticket = f"#{desk.numbered}"
-        known = tools.label(call.name)
-        if any(counted == known for counted, _ in desk.refusals):
-            desk = desk._replace(refusals=tuple([pair for pair in desk.refusals if pair[0] != known]))
+        self.went_on.add(tools.label(call.name))
         failure = tools.failure(call.name, label)
         ends = tools.ends(call.name, failure)
         out = Out(ticket, call.name, arguments, action, events, self.started, failure, reviews, ends=ends)
@@ -243,23 +250,24 @@ class _Deciding:
             steps = [Event("?", r.gate or "", None, way.payload, r.by, self.at) for r in granted]
             call = event._replace(payload=way.payload)
             return self._admit(claim, action, (*steps, call), tuple(review.number for review in granted))
-        lapsed = find_lapsed(self.state.desk, way, self.policy.label(claim.call.name), self.at)
-        opened = open_reviews(self.policy, self.state, way, claim.call.name, self.at)
+        name = claim.call.name
+        lapsed = find_lapsed(self.state.desk, way, self.policy.label(name), self.at)
+        opened = open_reviews(self.policy, self.state, way, name, self.at)
         self.state = opened.state
         self.notes += opened.notes
         if opened.answer is None:
-            return self._deny(claim, words.too_many_reviews(claim.call.name, way.reviews.count(None), MOST_OPEN))
+            needed = way.reviews.count(None)
+            return self._deny(claim, words.too_many_reviews(name, needed, MOST_OPEN), counts=needed > MOST_OPEN)
         said = words.asked(opened.answer) if lapsed is None else words.lapsed(lapsed, opened.answer)
         return Decision(claim.call, "review", said, review=opened.answer)
 
-    def _deny(self, claim: Claim, message: str, review: Review | None = None) -> Decision:
+    def _deny(self, claim: Claim, message: str, review: Review | None = None, *, counts: bool = True) -> Decision:
         """A call that people do not allow."""
-        decision = self._turn_down(claim, message)
-        return self._count(claim, replace(decision, review=review))
+        return self._count(claim, replace(self._turn_down(claim, message), review=review), counts=counts)
 
     # -- refusing ------------------------------------------------------------------------------------------------------
 
-    def refuse(self, claim: Claim, verdict: Verdict, message: str | None = None) -> Decision:
+    def refuse(self, claim: Claim, verdict: Verdict, message: str | None = None, *, counts: bool = True) -> Decision:
         """The contract says no; what is only observed runs all the same."""
         call, label, verdict = claim.call, self._label(claim), words.naming(verdict, self.policy.aliases)
         meta: dict[str, object] = {"call": call.id} if call.id else {}
@@ -270,7 +278,15 @@ class _Deciding:
         if self.policy.observes and claim.arguments is not None:
             return Decision(replace(call, arguments=claim.arguments), "admitted", verdict=verdict)
         said = words.refused(verdict) if message is None else message
-        return self._count(claim, Decision(call, "refused", said, verdict=verdict))
+        return self._count(claim, Decision(call, "refused", said, verdict=verdict), counts=counts)
+
+    def ask_again(self, claim: Claim) -> Decision:
+        """More calls are out than can be looked at: whether this one is legal is told when some have returned."""
+        lost = [] if self.state.running() else self.state.lost()
+        said = (
+            words.rests_on_lost(self._name(claim.call), lost) if lost else words.wait_for_room(self._name(claim.call))
+        )
+        return self.refuse(claim, TOO_MANY, said, counts=bool(lost))
 
     def _turn_down(self, claim: Claim, message: str) -> Decision:
         """A call that the contract is not asked about."""
@@ -286,63 +302,51 @@ class _Deciding:
         return self._count(claim, Decision(claim.call, "refused", why))
 
     def _label(self, claim: Claim) -> str:
-        return self.policy.tools.label(self._name(claim))
+        return self._label_of(claim.call)
 
-    def _name(self, claim: Claim) -> str:
+    def _label_of(self, call: ToolCall) -> str:
+        return self.policy.tools.label(self._name(call))
+
+    def _name(self, call: ToolCall) -> str:
         """The name of a call as it can be shown and kept, whatever stands in its place."""
-        name = claim.call.name
+        name = call.name
         if not isinstance(name, str) or not name:
             return "(no name)"
         return name if len(name) <= _LONGEST_SHOWN and is_text(name) else clip(name)
 
-    def _count(self, claim: Claim, decision: Decision) -> Decision:
-        """The decision, or what becomes of it when there have been too many like it."""
-        if self.policy.observes or self.state.desk.stopped is not None or stuck(self.state, self.at) is not None:
-            return decision  # nobody is asked twice whether an agent may go on
-        label = self._label(claim)
-        counted = dict(self.state.desk.refusals)
-        times = counted.pop(label, 0) + 1
-        refusals = (*counted.items(), (label, times))[-_COUNTED:]
-        self.state = self.state._replace(desk=self.state.desk._replace(refusals=refusals))
-        if times < self.policy.patience:
-            return decision
-        return self._escalate(claim, decision, times)
+    def _count(self, claim: Claim, decision: Decision, *, counts: bool = True) -> Decision:
+        """The decision, which counts against the patience of the guard if the model was told not to do this."""
+        if counts:
+            label = self._label(claim)
+            self.refused.pop(label, None)  # the last one of a label says what is tried
+            self.refused[label] = claim, decision
+        return decision
 
-    def _escalate(self, claim: Claim, decision: Decision, times: int) -> Decision:
-        name, policy = self._name(claim), self.policy
-        said = words.over_and_over(name, times, decision.message)
-        if policy.escalate == "review":
-            opened = open_stuck(policy, self.state, name, _json(claim.arguments), self.at)
-            if opened.answer is not None:
-                self.state = opened.state
-                self.notes += opened.notes
-                waiting = words.waiting_for_person(opened.answer)
-                return replace(decision, status="review", message=f"{said} {waiting}", review=opened.answer)
-        reason = f"`{name}` was refused {times} times"
-        self.state = self.state._replace(desk=self.state.desk._replace(stopped=reason))
-        self.notes.append(Remark("stopped", {"why": reason}))
-        return replace(decision, message=f"{said} {words.stopped(reason)}")
+    def end_turn(self, decisions: list[Decision], before: Sequence[ToolCall] | None) -> None:
+        """All are decided. If patience is over, the last of the refusals says so.
+
+        Of a label that was counted before in this batch, or of which another call is held, nothing is counted here.
+        """
+        if self.policy.raises and any(decision.status == "refused" for decision in decisions):
+            self.went_on.clear()  # nothing of such a batch runs
+        elsewhere = {self._label_of(call) for call in before or ()}
+        elsewhere |= {self._label_of(each.call) for each in decisions if each.status == "held"}
+        refused = {
+            label: Refused(self._name(claim.call), claim.arguments, decision)
+            for label, (claim, decision) in self.refused.items()
+            if label not in elsewhere
+        }
+        ended = end_turn(self.policy, self.state, refused, self.went_on, self.at, goes_on=before is not None)
+        self.state = ended.state
+        self.notes += ended.notes
+        if ended.answer is not None:
+            place = next(n for n, each in enumerate(decisions) if each is ended.answer.before)
+            decisions[place] = ended.answer.after
 
 
 def _with(call: ToolCall, payload: Mapping[str, object]) -> ToolCall:
     """The call with the arguments that were judged: copies, because a tool may do with its own what it likes."""
     return replace(call, arguments=own_copy(payload))
-
-
-def _json(arguments: dict[str, Json] | None) -> Mapping[str, Json]:
-    """The arguments of a call as a person is shown them; none if they are no JSON."""
-    try:
-        return {} if arguments is None else plainly(arguments)
-    except NotPlainError:
-        return {}
-
-
-def stuck(state: State, at: Time | None) -> Review | None:
-    """The question to a person whether the agent may go on, if it is open."""
-    for review in state.desk.reviews:
-        if review.gate is None and review.call is None and review.state == "open" and not review.is_over(at):
-            return review
-    return None
 
 
 def start(state: State, ticket: str) -> Change[bool]:

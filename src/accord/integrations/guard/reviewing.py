@@ -317,7 +317,8 @@ def decide(
         if answer == "deny":
             desk = desk._replace(stopped=words.stopped_by(decided))
         else:
-            desk = desk._replace(refusals=tuple([pair for pair in desk.refusals if pair[0] != review.label]))
+            refusals = tuple([pair for pair in desk.refusals if pair[0] != review.label])
+            desk = desk._replace(refusals=refusals, idle=0)
     return Change(state._replace(desk=desk), (_remark("review decided", decided, answer),), decided)
 
 

@@ -41,6 +41,7 @@ class Batch:
         self.claims = look_at(calls, tools, strict=session.strict)
         self.results: list[ToolResult | None] = [None] * len(calls)
         self.undecided = list(range(len(calls)))
+        self.refused: list[ToolCall] | None = None  # what was counted; it is known once the batch was looked at
         # INVARIANT: a call is in `out` until the guard has been told what became of it, and in `begun` from before its
         # tool is called; so whatever interrupts us, what may have happened is never taken back.
         self.out: dict[int, Decision] = {}
@@ -53,10 +54,14 @@ class Batch:
         asked = self.undecided
         claims = [self.claims[place] for place in asked]
         try:
-            decisions = self.session.decide(claims, started=True, can_wait=True, ahead=bool(self.out))
+            decisions = self.session.decide(
+                claims, started=True, can_wait=True, ahead=bool(self.out), refused=self.refused
+            )
         except ViolationError as error:
             raise self._with_results(error, dict(zip(asked, error.results, strict=True))) from None
         self.undecided = []
+        held = [decision.call.name for decision in decisions if decision.status == "held"]
+        refused = [each.call for each in decisions if each.status != "held" and not each.admitted]
         begun = []
         for place, decision in zip(asked, decisions, strict=True):
             if decision.status == "held":
@@ -66,6 +71,7 @@ class Batch:
                 begun.append((place, decision))
             else:
                 self.results[place] = _refused(decision)
+        self.refused = [*(self.refused or ()), *(call for call in refused if call.name not in held)]
         return begun
 
     def begin(self, place: int) -> Callable[..., Any]:

@@ -8,13 +8,14 @@ from __future__ import annotations
 from contextlib import nullcontext
 from dataclasses import replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from accord.errors import NotDone, StoreError, UsageError, ViolationError
 from accord.integrations.batch import in_words
 from accord.integrations.exchange import ToolCall
 from accord.integrations.guard import ending, reserving, words
 from accord.integrations.guard.decisions import Change, Decision
+from accord.integrations.guard.patience import is_waiting
 from accord.ledger.attempts import why
 from accord.monitor.events import make_time
 from accord.monitor.verdicts import Blocked, Ok
@@ -88,7 +89,7 @@ class LiveSession:
 
     def waits(self, state: State) -> bool:
         """Whether no tool runs until a person has said so."""
-        return state.desk.stopped is not None or reserving.stuck(state, state.desk.now) is not None
+        return is_waiting(state, state.desk.now)
 
     def change(self, judge: Callable[[State, Time | None], Change[T]]) -> T:
         """One step of the session. A clock that goes back stands still."""
@@ -111,11 +112,20 @@ class LiveSession:
         except Exception as error:  # noqa: BLE001 - whatever broke inside, the answer is no
             return Blocked(f"accord failed inside ({error!r})")
 
-    def decide(self, claims: Sequence[Claim], *, started: bool, can_wait: bool, ahead: bool) -> list[Decision]:
-        """Reserve what may run, and do with the rest what the guard was told to."""
+    def decide(
+        self,
+        claims: Sequence[Claim],
+        *,
+        started: bool,
+        can_wait: bool,
+        ahead: bool,
+        refused: Sequence[ToolCall] | None = None,
+    ) -> list[Decision]:
+        """Reserve what may run, and do with the rest what the guard was told to; see `reserving.reserve`."""
+        manner: Any = {"started": started, "can_wait": can_wait, "ahead": ahead, "refused": refused}
 
         def reserve(state: State, at: Time | None) -> Change[list[Decision]]:
-            return reserving.reserve(self.policy, state, claims, at, started=started, can_wait=can_wait, ahead=ahead)
+            return reserving.reserve(self.policy, state, claims, at, **manner)
 
         return self.decide_by(claims, reserve)
 

@@ -29,6 +29,7 @@ __all__ = [
     "expired",
     "lapsed",
     "naming",
+    "nothing_went_on",
     "other_call",
     "over_and_over",
     "refused",
@@ -39,6 +40,7 @@ __all__ = [
     "stopped_by",
     "too_many_reviews",
     "unfit",
+    "wait_for_room",
     "waiting_for_person",
 ]
 
@@ -94,6 +96,14 @@ def rests_on_others(name: str, others: list[str]) -> str:
     return f"{quote_text(name)} depends on {which}, which {has} not returned yet. Call {quote_text(name)} again then."
 
 
+def wait_for_room(name: str) -> str:
+    """More calls are out than can be looked at."""
+    return (
+        f"{quote_text(name)} has not run, and is not refused: too many calls are out to tell what may follow. Call it "
+        "again when one of them has returned."
+    )
+
+
 def rests_on_lost(name: str, lost: list[Out]) -> str:
     """Whether it is legal depends on calls of which nobody knows whether they have happened."""
     which = ", ".join(
@@ -109,6 +119,14 @@ def over_and_over(name: str, times: int, message: str) -> str:
     """The same call was refused again and again."""
     return (
         f"{quote_text(name)} has now been refused {times} times. Do not call it like this again: {message} "
+        "If you cannot do that, say so and stop."
+    )
+
+
+def nothing_went_on(times: int, message: str) -> str:
+    """Whatever was called, all of it was refused, again and again."""
+    return (
+        f"Nothing that you have called was allowed {times} times in a row. Do not go on like this: {message} "
         "If you cannot do that, say so and stop."
     )
 
