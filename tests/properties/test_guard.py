@@ -217,10 +217,10 @@ def people_are_asked_about_what_is_known(monkeypatch):
 def what_stands_behind_a_held_call_overtakes_it(monkeypatch):
     original = reserving.reserve
 
-    def reserve(policy, state, claims, at, *, started, can_wait, ahead):
+    def reserve(policy, state, claims, at, *, ahead, **manner):
         decisions, notes = [], ()
         for claim in claims:
-            change = original(policy, state, [claim], at, started=started, can_wait=can_wait, ahead=ahead)
+            change = original(policy, state, [claim], at, ahead=ahead, **manner)
             state, notes = change.state, notes + change.notes
             decisions += change.answer
             ahead = ahead or change.answer[0].ticket is not None
@@ -332,16 +332,6 @@ def an_approval_lasts_for_ever(monkeypatch):
     monkeypatch.setattr(Review, "is_over", lambda _self, _at: False)
 
 
-def the_last_of_the_people_is_asked_first(monkeypatch):
-    original = reviewing.shortest_way
-
-    def shortest_way(here, steps, call):
-        found = original(here, steps[::-1], call)
-        return found._replace(way=found.way and tuple(len(steps) - 1 - number for number in found.way))
-
-    monkeypatch.setattr(reviewing, "shortest_way", shortest_way)
-
-
 def no_is_forgotten(monkeypatch):
     original = reviewing._reviews_of
     monkeypatch.setattr(
@@ -419,7 +409,6 @@ PLANTED = {
     an_approval_is_for_any_tool: "people",
     an_approval_lasts_for_ever: "people",
     no_is_forgotten: "people",
-    the_last_of_the_people_is_asked_first: "people",
     time_passes_for_the_first_world_alone: "time",
     calls_are_remembered_for_a_day: "life",
     a_store_forgets_who_has_started: "plain",

@@ -111,7 +111,18 @@ def protocols_are_deaf(monkeypatch):
     monkeypatch.setattr(ways._Search, "through_protocol", lambda _self, _start: None)
 
 
-@pytest.mark.parametrize("plant", [too_far, some_are_too_far, protocols_are_deaf], ids=lambda p: p.__name__)
+def the_last_come_first(monkeypatch):
+    original = ways._Search.__init__
+
+    def init(self, steps, call):
+        original(self, steps[::-1], call)
+
+    monkeypatch.setattr(ways._Search, "__init__", init)
+
+
+@pytest.mark.parametrize(
+    "plant", [too_far, the_last_come_first, some_are_too_far, protocols_are_deaf], ids=lambda p: p.__name__
+)
 def test_planted_bugs_are_caught(plant, monkeypatch):
     plant(monkeypatch)
     assert differences(1, 400)[0] is not None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from accord.calls.entries import Out
 from accord.errors import UsageError
 from accord.integrations.exchange import ToolCall
+from accord.integrations.guard import words
 from accord.integrations.guard.looking import look_at
 from accord.integrations.guard.patience import resume
 from accord.integrations.guard.status import status_of
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from accord.monitor import Verdict
 
 __all__ = ["AsyncThreadSession", "Thread", "ThreadSession"]
+
+_ANSWER = 'answer the interrupt of the graph (`Command(resume={"event_label": …, "by": …})`)'
 
 T = TypeVar("T")
 Step: TypeAlias = "Callable[[LawSession], T]"
@@ -95,7 +98,11 @@ class ThreadSession:
         return self._step(_happening(self._thread.law, "!", label, payload, None))
 
     def receive(self, label: str, payload: Mapping[str, object] | None = None, by: str | None = None) -> Verdict:
-        """Something has reached the agent that is no result; `by` names the person whose step it is."""
+        """Something has reached the agent that is no result; `by` names the person whose step it is.
+
+        A step that only people can make is made by answering the interrupt; a program that asks people itself may
+        report it if the middleware was told so, `events=["Approval"]`; else it is a `UsageError`.
+        """
         return self._step(_happening(self._thread.law, "?", label, payload, by))
 
     def settle(self, call: str, result: Mapping[str, object] | None = None) -> Verdict:
@@ -170,7 +177,11 @@ class AsyncThreadSession:
         return await self._step(_happening(self._thread.law, "!", label, payload, None))
 
     async def receive(self, label: str, payload: Mapping[str, object] | None = None, by: str | None = None) -> Verdict:
-        """Something has reached the agent that is no result; `by` names the person whose step it is."""
+        """Something has reached the agent that is no result; `by` names the person whose step it is.
+
+        A step that only people can make is made by answering the interrupt; a program that asks people itself may
+        report it if the middleware was told so, `events=["Approval"]`; else it is a `UsageError`.
+        """
         return await self._step(_happening(self._thread.law, "?", label, payload, by))
 
     async def settle(self, call: str, result: Mapping[str, object] | None = None) -> Verdict:
@@ -239,9 +250,14 @@ def _happening(
     (given,) = look_at([ToolCall(label, {} if payload is None else payload)], None, strict=True)
     if given.fault is not None:
         raise UsageError(given.fault)
-    return lambda session: session.change(
-        lambda state, at: law.happen(state, direction, label, given.arguments, by, at)
-    )
+
+    def step(session: LawSession) -> Verdict:
+        if not law.policy.may_report(label, by):
+            session.remark("not the program's to report", {"label": label, "by": by})
+            raise UsageError(words.not_reported(label, _ANSWER))
+        return session.change(lambda state, at: law.happen(state, direction, label, given.arguments, by, at))
+
+    return step
 
 
 def _settling(call: str, result: Mapping[str, object] | None) -> Step[Verdict]:

@@ -14,7 +14,7 @@ from accord.errors import NotDone, StoreError, UsageError, ViolationError
 from accord.integrations.batch import in_words
 from accord.integrations.exchange import ToolCall
 from accord.integrations.guard import ending, reserving, words
-from accord.integrations.guard.decisions import Change, Decision
+from accord.integrations.guard.decisions import Change, Decision, Remark
 from accord.integrations.guard.patience import is_waiting
 from accord.ledger.attempts import why
 from accord.monitor.events import make_time
@@ -111,6 +111,10 @@ class LiveSession:
             return Blocked(f"the session cannot be kept ({why(error)})")
         except Exception as error:  # noqa: BLE001 - whatever broke inside, the answer is no
             return Blocked(f"accord failed inside ({error!r})")
+
+    def remark(self, what: str, detail: dict[str, object]) -> None:
+        """Write something down."""
+        self.change(lambda state, _: Change(state, (Remark(what, detail),), None))
 
     def decide(
         self,

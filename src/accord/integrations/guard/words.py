@@ -29,6 +29,7 @@ __all__ = [
     "expired",
     "lapsed",
     "naming",
+    "not_reported",
     "nothing_went_on",
     "other_call",
     "over_and_over",
@@ -203,6 +204,14 @@ def decided(review: Review) -> str:
     if review.state == "used":
         return f"was allowed by {review.by} and has been used up"
     return f"was {review.state} by {review.by}" + (f" at {review.decided}" if review.decided is not None else "")
+
+
+def not_reported(label: str, how: str) -> str:
+    """A program has reported what is a person's to decide."""
+    return (
+        f"{quote_text(label)} is for a person to decide, and this program was not given the right to report it: {how}; "
+        f'if the program asks the person itself, name the label: events=["{label}"]'
+    )
 
 
 def too_many_reviews(name: str, needed: int, most: int) -> str:
