@@ -91,7 +91,7 @@ def reserve(
             decision = desk.refuse(claim, after.answer)
         else:
             decision = desk.decide(claim, may_hold=may_hold)
-        held = held or decision.status == "held"
+        held = held or (may_hold and decision.status == "held")
         ahead = ahead or decision.ticket is not None
         decisions.append(decision)
     desk.end_turn(decisions, refused)
@@ -282,11 +282,11 @@ class _Deciding:
 
     def ask_again(self, claim: Claim) -> Decision:
         """More calls are out than can be looked at: whether this one is legal is told when some have returned."""
-        lost = [] if self.state.running() else self.state.lost()
-        said = (
-            words.rests_on_lost(self._name(claim.call), lost) if lost else words.wait_for_room(self._name(claim.call))
-        )
-        return self.refuse(claim, TOO_MANY, said, counts=bool(lost))
+        name, lost = self._name(claim.call), [] if self.state.running() else self.state.lost()
+        if lost or self.policy.observes:  # there is nothing to wait for
+            return self.refuse(claim, TOO_MANY, words.rests_on_lost(name, lost))
+        noted = self._turn_down(claim, TOO_MANY.reason)
+        return replace(noted, status="held", message=words.wait_for_room(name), verdict=TOO_MANY)
 
     def _turn_down(self, claim: Claim, message: str) -> Decision:
         """A call that the contract is not asked about."""

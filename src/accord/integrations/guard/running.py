@@ -63,8 +63,9 @@ class Batch:
         held = [decision.call.name for decision in decisions if decision.status == "held"]
         refused = [each.call for each in decisions if each.status != "held" and not each.admitted]
         begun = []
+        can_wait = bool(self.out) or any(decision.admitted for decision in decisions)
         for place, decision in zip(asked, decisions, strict=True):
-            if decision.status == "held":
+            if decision.status == "held" and can_wait:
                 self.undecided.append(place)
             elif decision.admitted:
                 self.out[place] = decision

@@ -315,6 +315,19 @@ def test_where_nothing_can_be_held_they_are_told_to_ask_again_and_not_counted(gu
     assert guard.reserve(again)[0].admitted
 
 
+@pytest.mark.parametrize("on_violation", ["block", "raise"])
+def test_beyond_the_bound_nothing_is_refused(guard_of, monkeypatch, on_violation):
+    guard = full_guard(guard_of, monkeypatch, on_violation=on_violation)
+    out = [d for d in guard.reserve([ToolCall("look", {"n": n}, f"c{n}") for n in range(30)]) if d.ticket]
+    late = [ToolCall("look", {}, "late"), ToolCall("look", {}, "later")]
+    assert {decision.status for decision in guard.reserve(late)} == {"held"}
+    told = [*guard.run(late), *asyncio.run(guard.arun(late))]  # nothing of theirs is out that they could wait for
+    assert [(result.ok, result.error) for result in told] == [(False, words.wait_for_room("look"))] * 4
+    for decision in out:
+        guard.settle(decision.ticket, {"found": 0})
+    assert all(result.ok for result in guard.run(late))
+
+
 def test_who_is_told_to_ask_again_when_others_have_returned_is_not_counted(guard_of, tools_named):
     guard = guard_of("!a.?a.!b.end", tools=tools_named("a", "b"), patience=2)
     (a,) = guard.reserve([ToolCall("a", {}, "c1")])
