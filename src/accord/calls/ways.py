@@ -88,6 +88,7 @@ class _Search:
         self.cut_short = False
         self._open = list(range(len(steps)))
         self._fits: dict[tuple[RuleMachine, int, str], tuple[tuple[Outcome, ...], frozenset[int]]] = {}
+        self._missed: dict[tuple[RuleNode | None, int, str], float] = {}
         self._keys: dict[Path, list[Frozen]] = {}
 
     def through_protocol(self, start: Worlds) -> tuple[int, ...] | None:
@@ -107,6 +108,7 @@ class _Search:
         if rules:  # what a rule refuses for ever is not tried, and counts for nobody
             self._open = [number for number in self._open if self._lacking(start, self.steps[number]) < inf]
             self._fits.clear()
+            self._missed.clear()
         while waiting:
             _, way, worlds = heappop(waiting)
             if way:  # the first step may lead back to where it began, and is a step all the same
@@ -143,8 +145,13 @@ class _Search:
         return max((self._missing(node, called, event) for node, called in watching), default=0)
 
     def _missing(self, node: RuleNode | None, called: int, event: Event) -> float:
-        if node is None:
-            return inf
+        key = node, called, event.label
+        missing = self._missed.get(key)
+        if missing is None:
+            missing = self._missed[key] = inf if node is None else self._measure(node, called, event)
+        return missing
+
+    def _measure(self, node: RuleNode, called: int, event: Event) -> float:
         machine = node.machine
         known = self._fits.get((machine, called, event.label))
         if known is None:

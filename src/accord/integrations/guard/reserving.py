@@ -9,6 +9,7 @@ all calls of the batch are decided (`patience`).
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from accord.calls.entries import Out
@@ -36,7 +37,7 @@ from accord.monitor.verdicts import OK, TICKING, Blocked, Ok, Violation
 from accord.projection.plain import is_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from accord.integrations.batch import Claim
     from accord.integrations.exchange import ToolCall
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from accord.integrations.guard.state import Review, State
     from accord.machine.clocks import Time
     from accord.monitor import Verdict
+    from accord.monitor.step import Situation
 
 __all__ = [
     "happen",
@@ -148,21 +150,31 @@ class _Deciding:
         if may_hold:
             return Decision(call, "held")
         verdict = self._told_early(event) or verdict
-        everywhere = None if verdict is TOO_MANY else self.state.worlds()
-        if everywhere is None:
+        if verdict is TOO_MANY:
             return self.ask_again(claim)
-        way = find_way(self.policy, desk, everywhere, call.name, event, self.at)
-        if isinstance(way, Way) and (way.approved or not self.policy.observes):
+        way = find_way(self.policy, desk, self.state.calls.worlds_about, call.name, event, self.at)
+        if isinstance(way, NoWay):
+            return self._hopeless(claim, verdict, way, event, somewhere=somewhere)
+        if way.approved or not self.policy.observes:
             return self._by_approval(claim, action, way, event)
-        flaw, cut_short = way if isinstance(way, NoWay) else (None, False)
-        if flaw is not None:
-            return self.refuse(claim, verdict, words.even_then(words.naming(flaw, self.policy.aliases)))
-        if cut_short:
-            return self.refuse(claim, verdict, f"{words.refused(verdict)} {words.cut_short(call.name)}")
-        if self.state.log and not somewhere:  # people could allow it if it were known what becomes of others
-            ways = (find_way(self.policy, desk, [world], call.name, event, self.at) for world in everywhere)
-            somewhere = any(isinstance(each, Way) for each in ways)
-        return self._later(claim, verdict) if somewhere else self.refuse(claim, verdict)
+        return self.refuse(claim, verdict)
+
+    def _hopeless(self, claim: Claim, verdict: Verdict, way: NoWay, event: Event, *, somewhere: bool) -> Decision:
+        """A call that nobody can allow as it is, or of which that is not known."""
+        if way.flaw is not None:
+            return self.refuse(claim, verdict, words.even_then(words.naming(way.flaw, self.policy.aliases)))
+        if way.cut_short:
+            return self.refuse(claim, verdict, f"{words.refused(verdict)} {words.cut_short(claim.call.name)}")
+        if way.here is None:
+            return self.ask_again(claim)
+        if somewhere or any(isinstance(each, Way) for each in self._ways(way.here, event, claim.call.name)):
+            return self._later(claim, verdict)
+        return self.refuse(claim, verdict)
+
+    def _ways(self, here: Sequence[Situation], event: Event, name: str) -> Iterator[Way | NoWay]:
+        """Whether people could allow a call if it were known what becomes of others: one answer for each world."""
+        for world in here if self.state.log else ():
+            yield find_way(self.policy, self.state.desk, partial(_there, world), name, event, self.at)
 
     def _later(self, claim: Claim, verdict: Verdict) -> Decision:
         """A call of which it is not known whether it is legal before it is known what became of others."""
@@ -342,6 +354,10 @@ class _Deciding:
         if ended.answer is not None:
             place = next(n for n, each in enumerate(decisions) if each is ended.answer.before)
             decisions[place] = ended.answer.after
+
+
+def _there(world: Situation, _events: object) -> list[Situation]:
+    return [world]
 
 
 def _with(call: ToolCall, payload: Mapping[str, object]) -> ToolCall:

@@ -8,7 +8,7 @@ this payload, and lets no other use it up. If the call then fails, both are take
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from accord.calls.entries import Out
 from accord.calls.ways import shortest_way
@@ -22,7 +22,7 @@ from accord.machine.events import Event
 from accord.monitor.step import is_over
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from accord.canonical import Json
     from accord.integrations.guard.policy import Policy
@@ -52,6 +52,7 @@ __all__ = [
 ]
 
 Answer = Literal["allow", "deny", "modify"]
+Look: TypeAlias = "Callable[[Sequence[Event]], Sequence[Situation] | None]"
 ANSWERS: tuple[Answer, ...] = ("allow", "deny", "modify")
 OUTCOMES = ("done", "undone")
 """The answers to the question what became of a call."""
@@ -96,17 +97,20 @@ class NoWay(NamedTuple):
     """No approvals make a call legal, so nobody is asked.
 
     `flaw` is what is wrong with its data whoever agrees. `cut_short` says that there may be a way all the same: more
-    possibilities would have to be looked at than `Limits.search` allows.
+    possibilities would have to be looked at than `Limits.search` allows. `here` is where the session may be, as far as
+    it matters; `None` if that is too much to look at.
     """
 
     flaw: Violation | None = None
     cut_short: bool = False
+    here: Sequence[Situation] | None = ()
 
 
-def find_way(
-    policy: Policy, desk: Desk, here: Sequence[Situation], name: str, event: Event, at: Time | None
-) -> Way | NoWay:
-    """The approvals that make a call of a tool legal: as few as possible, and of those that people were asked for."""
+def find_way(policy: Policy, desk: Desk, look: Look, name: str, event: Event, at: Time | None) -> Way | NoWay:
+    """The approvals that make a call of a tool legal: as few as possible, and of those that people were asked for.
+
+    `look` says where the session may be, as far as some events can tell.
+    """
     if not policy.gates:
         return NoWay()
     living = [review for review in desk.reviews if review.gate is not None and not review.is_over(at)]
@@ -121,9 +125,12 @@ def find_way(
         return NoWay()
     gates = sorted(policy.gates, key=lambda gate: (_review_of(living, gate, meant) is None, gate))
     steps = [Event("?", gate, None, payload, _SOMEBODY, at) for gate in gates]
+    here = look([*steps, call])
+    if here is None:
+        return NoWay(here=None)
     found = shortest_way(here, steps, call)
     if found.way is None:
-        return NoWay(found.flaw, found.cut_short)
+        return NoWay(found.flaw, found.cut_short, here)
     through = tuple([gates[number] for number in found.way])
     return Way(payload, through, _reviews_of(living, through, meant))
 
@@ -340,8 +347,8 @@ def _check_modified(policy: Policy, state: State, review: Review, payload: Mappi
     unfit = policy.unfit(review.name, payload)
     if unfit is not None:
         raise UsageError(f"`{review.name}` cannot be called with this payload: {unfit}; nothing was decided")
-    here, call = state.worlds(), policy.tools.call(review.name, payload, at).event
-    way = NoWay() if here is None or call is None else find_way(policy, state.desk, here, review.name, call, at)
+    call, look = policy.tools.call(review.name, payload, at).event, state.calls.worlds_about
+    way = NoWay() if call is None else find_way(policy, state.desk, look, review.name, call, at)
     if isinstance(way, NoWay):
         if way.cut_short:
             raise UsageError(f"{words.cut_short(review.name)} Nothing was decided")
