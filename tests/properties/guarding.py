@@ -14,6 +14,7 @@ from random import Random
 
 from accord import Guard, MemoryStore, Ok, ToolCall, UsageError
 from accord.integrations.guard.looking import as_calls, look_at
+from accord.integrations.guard.policy import gates_of
 from accord.machine.contract import Contract
 from accord.machine.events import Event
 from accord.monitor import snapshot as snapshots
@@ -54,6 +55,7 @@ class Session:
         impatient = long is None and rng.random() < 0.35
         self.options = {
             "clock": lambda: self.time,
+            "events": gates_of(contract, None),  # this program reports them all
             "patience": rng.randint(2, 4) if impatient else 10_000,
             "escalate": rng.choice(("stop", "review")),
             "review_lasts": rng.choice((2, 5)) if self.mood is not SILENT and rng.random() < 0.3 else None,
