@@ -31,6 +31,7 @@ PARTS = {
             "tests/properties/test_differential.py",
             "tests/properties/test_shortcut.py",
             "tests/properties/test_ways.py",
+            "tests/properties/test_ways_through_people.py",
             "tests/fuzz/test_parser.py",
             "tests/unit/test_templates.py",
         ),

@@ -14,7 +14,8 @@ from langgraph.graph.message import add_messages
 from langgraph.types import Command
 from typing_extensions import TypedDict
 
-from accord import Ledger, MemorySink, MemoryStore, StoreError
+from accord import Ledger, Limits, MemorySink, MemoryStore, StoreError
+from accord.choreography.compiling import compile_contract
 from accord.langchain import AccordMiddleware
 from tests.agents.scripted import Recorder, Scripted, agent_of, asked, call, config, say, told
 
@@ -222,6 +223,39 @@ def test_an_approval_is_used_up_by_a_failure_of_which_nobody_knows_what_it_means
     assert [out.lost for out in session.out()] == ["RuntimeError: out of order"]
     session.fail("a", "the bank says so")  # somebody knows that it has not happened
     assert (session.out(), session.allowed) == ([], ["?Approval by human"])
+
+
+SEVENTEEN = ", ".join(f"G{n:02} by human" for n in range(17))
+MANY = {
+    "six in a row": (f"{'.'.join(f'?G{n} by human' for n in range(6))}.!book.?book.end", [f"G{n}" for n in range(6)]),
+    "three of seven": (
+        f'rule "r" {{ before book require 3 of [{", ".join(f"G{n} by human" for n in range(7))}] }}',
+        ["G0", "G1", "G2"],
+    ),
+    "two of seventeen": (f'rule "r" {{ before book require 2 of [{SEVENTEEN}] }}', ["G00", "G01"]),
+    "four times the same": ('rule "r" { before book require at least 4 G by human }', ["G"] * 4),
+}
+
+
+@pytest.mark.parametrize("where", ["checkpoint", "store"])
+@pytest.mark.parametrize("name", MANY)
+def test_however_many_people_a_call_needs_they_are_asked_one_by_one(recorder, name, where):
+    contract, gates = MANY[name]
+    kept = {"store": MemoryStore()} if where == "store" else {}
+    agent, _ = agent_of([say(call("book", "a")), "done"], AccordMiddleware(contract, **kept), recorder)
+    result = agent.invoke(asked(), config())
+    for number, gate in enumerate(gates):
+        assert (shown(result)["choices"][0], recorder.ran) == (gate, [])
+        result = agent.invoke(Command(resume={"event_label": "approve", "by": f"person {number}"}), config())
+    assert "__interrupt__" not in result
+    assert recorder.names == ["book"]
+
+
+def test_an_agent_is_told_that_a_search_for_people_was_cut_short(recorder):
+    contract = compile_contract(MANY["two of seventeen"][0], limits=Limits(search=20))
+    agent, _ = agent_of([say(call("book", "a")), "done"], AccordMiddleware(contract), recorder)
+    result = agent.invoke(asked(), config())
+    assert "more ways to look at than `Limits.search` allows, so nobody has been asked" in told(result)[0]
 
 
 # -- choices -----------------------------------------------------------------------------------------------------------

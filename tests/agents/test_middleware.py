@@ -339,6 +339,37 @@ def test_without_a_checkpointer_a_session_lasts_one_invocation(recorder, run):
 # -- streaming ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("where", ["checkpoint", "store"])
+def test_patience_counts_messages(recorder, run, where):
+    kept = {"store": MemoryStore()} if where == "store" else {}
+    five = [call("book", f"{{}}{n}", price=n) for n in range(5)]
+    script = [say(*({**one, "id": one["id"].format(turn)} for one in five)) for turn in "abc"]
+    agent, _ = agent_of([*script, "done"], AccordMiddleware(BOOKING, patience=3, **kept), recorder)
+    said = told(run(agent, asked(), config()))
+    assert (len(said), sum("No tool runs any more" in each for each in said)) == (15, 1)
+    assert "No tool runs any more" in said[-1]
+
+
+def test_other_names_buy_no_other_tries(recorder, run):
+    script = [say(call(name, name)) for name in ("one", "two", "three")]
+    middleware = AccordMiddleware(BOOKING, patience=3)
+    agent, _ = agent_of([*script, "done"], middleware, recorder)
+    run(agent, asked(), config())
+    assert middleware.session(agent, config()).stopped == (
+        "nothing that was called has been allowed 3 times in a row, `three` last"
+    )
+
+
+def test_who_is_told_to_ask_again_is_not_counted(recorder, run):
+    middleware = AccordMiddleware(BOOKING, patience=1)
+    agent, _ = agent_of(
+        [say(call("search", "a"), call("book", "b")), say(call("book", "c")), "done"], middleware, recorder
+    )
+    result = run(agent, asked(), config())
+    assert "has to wait for `search`" in told(result)[1] or "has to wait for `search`" in told(result)[0]
+    assert recorder.names == ["search", "book"]
+
+
 @pytest.mark.parametrize("mode", ["updates", "values", "messages"])
 def test_streaming(recorder, mode):
     script = [say(call("book", "x")), say(call("search", "a")), say(call("book", "b")), "done"]

@@ -25,7 +25,7 @@ def recorder():
 
 @pytest.mark.parametrize("store", [None, MemoryStore()])
 def test_events_that_no_tool_makes(recorder, store):
-    middleware = AccordMiddleware(TALKING, store=store, events=["PresentOptions", "UserRefusal"])
+    middleware = AccordMiddleware(TALKING, store=store, events=["PresentOptions", "UserApproval", "UserRefusal"])
     script = [say(call("search", "a")), "AZ1, 120 EUR?", say(call("book", "b")), "done"]
     agent, _ = agent_of(script, middleware, recorder)
     first = agent.invoke(asked(), config())
@@ -36,6 +36,56 @@ def test_events_that_no_tool_makes(recorder, store):
     assert session.receive("UserApproval", {"text": "yes"}, by="ana") == Ok()
     agent.invoke(asked("yes"), config())
     assert (recorder.names, session.status, session.name) == (["search", "book"], "complete", "t")
+
+
+@pytest.mark.parametrize("store", [None, MemoryStore()])
+def test_a_program_does_not_answer_for_people(recorder, store):
+    ledger = None if store else Ledger(MemorySink())
+    middleware = AccordMiddleware("!search.?search.?UserApproval by human.!book.?book.end", store=store, ledger=ledger)
+    agent, _ = agent_of([say(call("search", "a")), say(call("book", "b")), "done"], middleware, recorder)
+    assert "__interrupt__" in agent.invoke(asked(), config())
+    session = middleware.session(agent, config())
+    with pytest.raises(UsageError) as refused:
+        session.receive("UserApproval", by="cron job")
+    assert str(refused.value) == (
+        "`UserApproval` is for a person to decide, and this program was not given the right to report it: answer the "
+        'interrupt of the graph (`Command(resume={"event_label": …, "by": …})`); if the program asks the person '
+        'itself, name the label: events=["UserApproval"]'
+    )
+    lines = store.ledger("t") if store else ledger._sink.data.splitlines()
+    assert any(b"not the program's to report" in line and b"cron job" in line for line in lines)
+    assert session.allowed == ["?UserApproval by human"]
+    assert "book" not in recorder.names
+
+
+@pytest.mark.parametrize("events", [[], ["UserApproval"]])
+def test_nor_does_it_for_those_of_a_machine(recorder, events):
+    search, book = map(ref, recorder.tools[:2])
+    fsm = (
+        ProtocolFSM(initial="idle")
+        .add_transition(
+            Transition(source="idle", event_label="UserApproval", phase="recv", target="yes", interrupt=True)
+        )
+        .add_transition(Transition(source="yes", tool=book, phase="send", target="done"))
+        .mark_terminal("done")
+    )
+    middleware = CheckpointedProtocolMiddleware(fsm=fsm, tool_refs=[search, book], events=events).middleware
+    agent, _ = agent_of([say(call("book", "a")), "done"], middleware, recorder)
+    session = middleware.session(agent, config())
+    if events:
+        assert session.receive("UserApproval", by="cron job") == Ok()
+    else:
+        with pytest.raises(UsageError, match="for a person to decide"):
+            session.receive("UserApproval", by="cron job")
+    result = agent.invoke(asked(), config())
+    assert ("__interrupt__" in result, recorder.names) == ((False, ["book"]) if events else (True, []))
+
+
+def test_a_program_does_not_answer_for_people_in_event_loops(recorder):
+    middleware = AccordMiddleware("?UserApproval by human.!book.end")
+    agent, _ = agent_of(["hm"], middleware, recorder)
+    with pytest.raises(UsageError, match="for a person to decide"):
+        asyncio.run(middleware.asession(agent, config()).receive("UserApproval", by="cron job"))
 
 
 def test_a_thread_may_begin_with_an_event(recorder):
@@ -112,7 +162,7 @@ def test_a_machine(recorder):
 
 
 def test_nonsense(recorder):
-    middleware = AccordMiddleware(TALKING, events=["PresentOptions", "UserRefusal"])
+    middleware = AccordMiddleware(TALKING, events=["PresentOptions", "UserApproval", "UserRefusal"])
     agent, _ = agent_of(["hm"], middleware, recorder)
     with pytest.raises(UsageError, match="thread_id"):
         middleware.session(agent, {})
@@ -127,7 +177,7 @@ def test_nonsense(recorder):
 @pytest.mark.parametrize("store", [None, MemoryStore()])
 def test_the_same_for_event_loops(recorder, store, tmp_path):
     """With a checkpointer that has no other way."""
-    middleware = AccordMiddleware(TALKING, store=store, events=["PresentOptions", "UserRefusal"])
+    middleware = AccordMiddleware(TALKING, store=store, events=["PresentOptions", "UserApproval", "UserRefusal"])
     script = [say(call("search", "a")), "AZ1, 120 EUR?", say(call("book", "b")), "done"]
 
     async def go():

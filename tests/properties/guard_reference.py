@@ -10,7 +10,6 @@ written down here once more.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import product
 
 from accord import Ok, UsageError
 from accord.calls.ends import after_any_end
@@ -20,6 +19,8 @@ from accord.monitor.events import read_event
 from accord.monitor.step import begin, close, step, tick
 from accord.monitor.verdicts import UNRECOGNIZED
 
+MOST_GATES = 8
+"""More of them than a call of the contracts here can need."""
 REMEMBERED_REVIEWS = 32
 REMEMBERED_CALLS = 64
 
@@ -235,22 +236,39 @@ class Reference:
         for asked in self.living(event.at):
             if (asked.label, asked.payload, asked.state) == (event.label, event.payload, "allowed"):
                 payload = payload if asked.modified is None else asked.modified
-        here, meant = list(self.here()), event._replace(payload=payload)
-        for gates, steps in self.ways(meant):
-            if gates and all(after(situation, steps)[1] for situation in here):
-                return gates, payload
-        return None
+        meant = event._replace(payload=payload)
+        gates = self.shortest(list(self.here()), meant, self.in_order(meant))
+        return None if gates is None else (gates, payload)
+
+    def in_order(self, event):
+        """The gates, those first that people were asked for about this action and whose answer is not used up."""
+        asked = [gate for gate in self.gates if self.asked_for((gate,), event.label, event.payload, event.at) != [None]]
+        return [*asked, *(gate for gate in self.gates if gate not in asked)]
 
     def rests(self, event) -> bool:
         """Whether a call would be legal, at once or through gates, if the calls that are out ended well for it."""
         here = list(self.here())
-        return any(after(situation, steps)[1] for _, steps in self.ways(event) for situation in here)
+        return any(after(world, [event])[1] or self.shortest([world], event, self.gates) for world in here)
 
-    def ways(self, event):
-        """Every short sequence of gates, with the steps that lead through it to a call."""
-        for length in range(4):
-            for gates in product(self.gates, repeat=length):
-                yield gates, [*(Event("?", gate, None, event.payload, "ana", event.at) for gate in gates), event]
+    def shortest(self, here, event, gates) -> tuple[str, ...] | None:
+        """The fewest gates, at least one, through which a call is legal in all of these worlds."""
+        seen: list[list] = []
+        layer: list[tuple[tuple[str, ...], list]] = [((), here)]
+        for _ in range(MOST_GATES):
+            following = []
+            for way, worlds in layer:
+                for gate in gates:
+                    step = Event("?", gate, None, event.payload, "ana", event.at)
+                    moved = [after(world, [step]) for world in worlds]
+                    there = [world for world, _ in moved]
+                    if not all(legal for _, legal in moved) or there in seen:
+                        continue
+                    if all(after(world, [event])[1] for world in there):
+                        return *way, gate
+                    seen.append(there)
+                    following.append(((*way, gate), there))
+            layer = following
+        return None
 
     def living(self, at) -> list[Asked]:
         return [asked for asked in self.reviews.values() if asked.gate is not None and not asked.is_over(at)]

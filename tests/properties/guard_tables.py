@@ -48,7 +48,7 @@ _BEYOND = {
     ("steps", SIZES[:4]): "a session takes five steps at least",
     ("calls in a batch", ("0", *SIZES[5:])): "the reference looks at a world for each choice of what becomes of them",
     ("calls out at once", SIZES[5:]): "the same",
-    ("gates of a call", SIZES[4:]): "nobody asks more than three people",
+    ("gates of a call", SIZES[5:]): "no call of these contracts needs more people",
     ("questions", SIZES[SIZES.index(size(MOST_REVIEWS)) + 1 :]): "no more than `MOST_REVIEWS` are asked",
     ("open at once", SIZES[7:]): "no more than 32 questions are open",
 }

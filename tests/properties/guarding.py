@@ -14,6 +14,7 @@ from random import Random
 
 from accord import Guard, MemoryStore, Ok, ToolCall, UsageError
 from accord.integrations.guard.looking import as_calls, look_at
+from accord.integrations.guard.policy import gates_of
 from accord.machine.contract import Contract
 from accord.machine.events import Event
 from accord.monitor import snapshot as snapshots
@@ -54,6 +55,7 @@ class Session:
         impatient = long is None and rng.random() < 0.35
         self.options = {
             "clock": lambda: self.time,
+            "events": gates_of(contract, None),  # this program reports them all
             "patience": rng.randint(2, 4) if impatient else 10_000,
             "escalate": rng.choice(("stop", "review")),
             "review_lasts": rng.choice((2, 5)) if self.mood is not SILENT and rng.random() < 0.3 else None,
@@ -72,6 +74,9 @@ class Session:
         self.ended: list[tuple[str, str]] = []
         self.started: set[str] = set()
         self.refusals: Counter[str] = Counter()
+        self.idle = 0
+        self.tried: dict[str, tuple[int, dict]] = {}  # what counts of a batch: where the last was, what is shown of it
+        self.went: set[str] = set()
         self.stopped = False
         self.named = 0
         self.seen: Counter[str] = Counter()
@@ -99,7 +104,7 @@ class Session:
             return
         kinds = {*self.kinds.get(label, {"unknown"}), f"fails {self.contract.failure_of(label, label)}"}
         if gates is not None:
-            kinds = {*(kinds - {*GATES, *UNGATED}), GATES[gates]}
+            kinds = {*(kinds - {*GATES, *UNGATED}), GATES[min(gates, 3)]}
             self.most("gates of a call", gates)
         self.health.ends.add((kind, end) for kind in kinds)
 
@@ -183,18 +188,22 @@ class Session:
         if self.wish in (None, shown.get("admitted"), shown.get("refused")) or self.rng.random() < 0.05:
             self.wish = shown.get("review")
         ahead = held = False
-        for call, decision in zip(calls, decisions, strict=True):
+        self.tried, self.went, self.place = {}, set(), 0
+        expected = []
+        for self.place, (call, decision) in enumerate(zip(calls, decisions, strict=True)):
             repeated = bool(call.id) and sum(other.id == call.id for other in calls) > 1
             if late:
                 self.note(call.name, "late")
-                expected = self.refused(call, {} if repeated else call.arguments)
+                expected.append(self.refused(call, {} if repeated else call.arguments))
             else:
-                expected = self.judge(call, decision, made, held=held, may_hold=can_wait and ahead, repeated=repeated)
-            status, ticket = decision[:2]
-            if status != expected:
-                raise DifferenceError(f"{call} was {decision}, expected was {expected} after {self.reference.history}")
-            held = held or status == "held"
-            ahead = ahead or ticket is not None
+                may_hold = can_wait and ahead
+                expected.append(self.judge(call, decision, made, held=held, may_hold=may_hold, repeated=repeated))
+            held = held or decision[0] == "held"
+            ahead = ahead or decision[1] is not None
+        self.end_turn(expected, {call.name for call, status in zip(calls, expected, strict=True) if status == "held"})
+        for call, decision, status in zip(calls, decisions, expected, strict=True):
+            if decision[0] != status:
+                raise DifferenceError(f"{call} was {decision}, expected was {status} after {self.reference.history}")
         if self.opened:
             raise DifferenceError(f"nobody had to be asked: {self.opened}")
 
@@ -264,8 +273,10 @@ class Session:
         way = self.reference.way(event)
         if way is not None:
             return self.judge_approval(call, event, way, decision, made)
-        self.note(call.name, "rests on" if self.reference.out and self.reference.rests(event) else "refused")
-        return self.refused(call)
+        rests = self.reference.out and self.reference.rests(event)
+        self.note(call.name, "rests on" if rests else "refused")
+        waits = rests and not any(item.lost for item in self.reference.out) and "No approval would" not in decision[2]
+        return "refused" if waits else self.refused(call)
 
     def judge_approval(self, call, event, way, decision, made):
         """A call that people can make legal: it runs once for each time they have."""
@@ -289,7 +300,7 @@ class Session:
             self.note(call.name, "expired", len(gates))
         if len(self.reference.open_ones(self.time)) + states.count(None) > MOST_OPEN:
             self.health.answers["too many questions"] += 1
-            return self.refused(call)
+            return "refused"
         for gate, each in zip(gates, states, strict=True):
             if each is None:
                 self.ask(gate, call.name, payload)
@@ -315,19 +326,33 @@ class Session:
         return True
 
     def refused(self, call, shown=None):
-        """The status of a call that is refused: when there have been too many, a person is asked, or all stops."""
-        if self.stopped or self.reference.stuck(self.time):
-            return "refused"
-        self.refusals[call.name] += 1
-        self.most("refusals in a row", self.refusals[call.name])
-        if self.refusals[call.name] < self.options["patience"]:
-            return "refused"
-        if self.options["escalate"] == "review" and self.ask(
-            None, call.name, call.arguments if shown is None else shown
-        ):
-            return "review"
-        self.stopped = True
+        """The status of a call that is refused, which counts against the patience of the guard."""
+        self.tried.pop(call.name, None)
+        self.tried[call.name] = self.place, call.arguments if shown is None else shown
         return "refused"
+
+    def end_turn(self, expected, held):
+        """What was refused is counted, once for a batch: if that was too often, a person is asked, or all stops."""
+        if self.stopped or self.reference.stuck(self.time):
+            return
+        tried = [label for label in self.tried if label not in self.went | held]
+        for label in self.went:
+            del self.refusals[label]
+        for label in tried:
+            self.refusals[label] += 1
+            self.most("refusals in a row", self.refusals[label])
+        if self.went or tried:
+            self.idle = 0 if self.went else self.idle + 1
+        patience = self.options["patience"]
+        over = [label for label in tried if self.refusals[label] >= patience]
+        if not over and (not tried or self.idle < patience):
+            return
+        label = (over or tried)[-1]
+        place, shown = self.tried[label]
+        if self.options["escalate"] == "review" and self.ask(None, label, shown):
+            expected[place] = "review"
+        else:
+            self.stopped = True
 
     def known(self, identity):
         if identity in self.done:
@@ -357,7 +382,7 @@ class Session:
         if arguments != events[-1].payload:
             raise DifferenceError(f"{call} would run with {arguments}")
         self.note(call.name, "admitted")
-        del self.refusals[call.name]
+        self.went.add(call.name)
         for number in reviews:
             self.reference.reviews[number].state = "used"
         action = action_of(call.name, call.arguments) if call.id else ""
@@ -532,6 +557,7 @@ class Session:
             self.stopped = True
         elif asked.gate is None:
             del self.refusals[asked.label]
+            self.idle = 0
 
     def say_what_became(self, number, asked):
         """A person says what became of a lost call."""
@@ -561,6 +587,7 @@ class Session:
         self.both(lambda guard: guard.resume(by="ana", reason="go on"))
         self.stopped = False
         self.refusals.clear()
+        self.idle = 0
 
     # -- afterwards ----------------------------------------------------------------------------------------------------
 

@@ -217,10 +217,10 @@ def people_are_asked_about_what_is_known(monkeypatch):
 def what_stands_behind_a_held_call_overtakes_it(monkeypatch):
     original = reserving.reserve
 
-    def reserve(policy, state, claims, at, *, started, can_wait, ahead):
+    def reserve(policy, state, claims, at, *, ahead, **manner):
         decisions, notes = [], ()
         for claim in claims:
-            change = original(policy, state, [claim], at, started=started, can_wait=can_wait, ahead=ahead)
+            change = original(policy, state, [claim], at, ahead=ahead, **manner)
             state, notes = change.state, notes + change.notes
             decisions += change.answer
             ahead = ahead or change.answer[0].ticket is not None

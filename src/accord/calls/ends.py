@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from accord.calls.entries import End
+    from accord.machine.conditions import Outcome
     from accord.machine.events import Event
-    from accord.machine.rule_forms import Outcome
     from accord.machine.rules import RuleMachine, RuleNode
     from accord.machine.slices import Course, RuleSlice
     from accord.machine.standing import Standing

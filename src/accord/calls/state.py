@@ -11,6 +11,8 @@ from accord.errors import InternalError
 from accord.monitor.verdicts import OK, Blocked, Ok
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from accord.calls.entries import Logged
     from accord.machine.clocks import Time
     from accord.machine.events import Event
@@ -39,9 +41,13 @@ class Calls(NamedTuple):
         """Where the session may be; `None` if that is too much to look at."""
         return worlds(self.settled, self.log, ends=ends)
 
+    def worlds_about(self, events: Sequence[Event]) -> list[Situation] | None:
+        """The worlds in which events must be legal, the last of which the others are made for; `None` as above."""
+        return worlds_about(self.settled, self.log, events)
+
     def judge(self, event: Event) -> tuple[Verdict, bool]:
         """Whether an event is legal whatever becomes of the calls that are out; and whether it may be, if it is not."""
-        here = worlds_about(self.settled, self.log, event)
+        here = self.worlds_about([event])
         return (TOO_MANY, True) if here is None else judge(here, [event])
 
     def with_entry(self, logged: Logged) -> Calls:

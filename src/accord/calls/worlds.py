@@ -80,11 +80,14 @@ def worlds(settled: Situation, log: Sequence[Logged], *, ends: bool = True) -> l
     return here
 
 
-def worlds_about(settled: Situation, log: tuple[Logged, ...], event: Event) -> list[Situation] | None:
-    """The worlds in which an event must be legal: calls that have nothing to do with it are as if not made."""
-    ends = event.direction == "!"
+def worlds_about(settled: Situation, log: tuple[Logged, ...], events: Sequence[Event]) -> list[Situation] | None:
+    """The worlds in which events must be legal: calls that have nothing to do with them are as if not made.
+
+    They are legal one after the other if that is so for each; the last of them is what the others are made for.
+    """
+    ends = events[-1].direction == "!"
     if len(log) > 1:
-        about = footprint(settled.stage.stages, (event,))
+        about = footprint(settled.stage.stages, events)
         if about is not None:
             return worlds(settled, related(log, about), ends=ends)
     return worlds(settled, log, ends=ends)

@@ -12,7 +12,7 @@ from click.exceptions import Exit
 
 from accord.cli.ledger_files import key_options
 from accord.cli.store_access import check_contract, find_session, json_option, open_at
-from accord.errors import UsageError
+from accord.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
     from accord.cli.terminal import Screen, Style
@@ -177,6 +177,54 @@ def close(
         screen.print(f"{screen.paint('good' if fine else 'error', status)}{f': {visible(said)}' if said else ''}")
     if not fine:
         raise Exit(1)
+
+
+@command.command("resume")
+@click.argument("store")
+@click.argument("key")
+@click.argument("contract", type=click.Path(path_type=Path))
+@click.option("--by", metavar="NAME", required=True, help="the person who lets it go on")
+@click.option("--reason", metavar="TEXT", required=True, help="why; it stands in the ledger")
+@click.option("--at", metavar="SECONDS", type=float, help="what time it is on the clock of the guard")
+@key_options
+@json_option
+def resume(  # noqa: PLR0913 - what can be said on the command line
+    *,
+    store: str,
+    key: str,
+    contract: Path,
+    by: str,
+    reason: str,
+    at: float | None,
+    key_file: str | None,
+    key_env: str | None,
+    as_json: bool,
+) -> None:
+    """Let a session go on that its guard has stopped, or that waits to be told whether it may.
+
+    CONTRACT is the file of the contract that the session was begun under.
+
+    Exit status: 0 it goes on · 1 it was not stopped, or has expired · 2 wrong usage.
+    """
+    from accord.choreography.compiling import load_contract
+    from accord.cli.terminal import complain, open_screen
+    from accord.integrations.guard import Guard
+
+    compiled = load_contract(contract)
+    screen = open_screen()
+    with open_at(store, key_file, key_env) as opened:
+        info = find_session(opened, key)
+        check_contract(info, compiled)
+        clock = time.time if at is None else lambda: at
+        guard = Guard(compiled, store=opened, key=key, protocol=info.protocol, clock=clock)
+        try:
+            guard.resume(by=by, reason=reason)
+        except (UsageError, StoreError) as error:
+            complain(str(error))
+            raise Exit(1) from None
+        status = guard.status
+    said = json.dumps({"key": key, "status": status}) if as_json else screen.paint("good", status)
+    screen.print(said)
 
 
 @command.command("export")

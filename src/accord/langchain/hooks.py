@@ -26,7 +26,7 @@ from accord.integrations.batch import withheld
 from accord.integrations.exchange import ToolCall
 from accord.integrations.guard import words
 from accord.integrations.guard.looking import look_at
-from accord.integrations.guard.reserving import stuck
+from accord.integrations.guard.patience import is_waiting
 from accord.integrations.guard.status import status_of
 from accord.langchain.arbitrating import arbitrate, heed_denials, open_questions, recall, tell_late
 from accord.langchain.arguments import Toolbox
@@ -421,7 +421,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         if not self._manner.hide:
             return request
         state = sitting.opened.state if sitting.is_still else sitting.session.here()
-        waits = state.desk.stopped is not None or stuck(state, state.desk.now) is not None
+        waits = is_waiting(state, state.desk.now)
         here = state.worlds() or [state.settled]
         law = self._law
         shown = [

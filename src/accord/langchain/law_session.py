@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accord.integrations.guard import reserving
-from accord.integrations.guard.decisions import Change, Remark
 from accord.integrations.guard.observing import Observers, Watched
 from accord.integrations.guard.session import LiveSession
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from accord.integrations.guard.decisions import Change
     from accord.integrations.guard.homes import Home
     from accord.integrations.guard.observing import Observer
     from accord.integrations.guard.session import OnViolation
@@ -63,7 +63,3 @@ class LawSession(LiveSession):
         """Let the session know what time it is."""
         if self.has_clock:
             self.change(lambda state, at: reserving.pass_time(self.policy, state, at))
-
-    def remark(self, what: str, detail: dict[str, object]) -> None:
-        """Write something down."""
-        self.change(lambda state, _: Change(state, (Remark(what, detail),), None))

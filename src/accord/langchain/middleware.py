@@ -99,7 +99,7 @@ class AccordMiddleware(GuardingMiddleware):
         if gates not in {"call", "session"}:
             raise UsageError(f"`gates` is `call` or `session`, got {gates!r}")
         _check_keeping(secret, ledger, store, key, expires_after)
-        options = Options(on_violation, labels or {}, patience, escalate, review_lasts, when_over)
+        options = Options(on_violation, labels or {}, patience, escalate, review_lasts, when_over, events)
         law = Law(make_policy(contract, protocol, options, self._unfit), lagging=gates == "session")
         told_time = law.policy.is_timed or review_lasts is not None or ledger is not None or store is not None
         if clock is None and told_time:
@@ -110,7 +110,7 @@ class AccordMiddleware(GuardingMiddleware):
             keeping = CheckpointKeeping(law, settings)
         else:
             keeping = StoreKeeping(law, settings, store, key, duration("expires_after", expires_after))
-        self._survey = Survey(law.policy, events, strict=strict)
+        self._survey = Survey(law.policy, strict=strict)
         self._known_tools: frozenset[str] = frozenset()
         called = "AccordMiddleware" if name == "accord" else f"AccordMiddleware.{name}"
         super().__init__(called, law, keeping, settings, manner)

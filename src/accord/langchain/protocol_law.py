@@ -16,6 +16,7 @@ from accord.errors import StoreError, UsageError
 from accord.integrations.batch import in_words
 from accord.integrations.guard import ending, reserving
 from accord.integrations.guard.decisions import Change, Noted, Remark
+from accord.integrations.guard.options import reported
 from accord.integrations.guard.policy import Policy
 from accord.integrations.guard.tool_events import PlainTools
 from accord.langchain.fsm import MonitorContext, direction_of
@@ -30,7 +31,7 @@ from accord.projection.payloads import of_result
 from accord.projection.plain import NotPlainError, plainly
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Literal
 
     from accord.integrations.batch import Claim
@@ -59,7 +60,13 @@ class ProtocolLaw(Law):
     """A state machine under guard; only calls of the tools in `tool_refs` are its business."""
 
     def __init__(
-        self, fsm: ProtocolFSM, tool_refs: Sequence[ToolRef], *, observes: bool, when_over: WhenOver = "refuse"
+        self,
+        fsm: ProtocolFSM,
+        tool_refs: Sequence[ToolRef],
+        *,
+        observes: bool,
+        when_over: WhenOver = "refuse",
+        events: Iterable[str] = (),
     ) -> None:
         self.fsm = fsm
         self.compiled = fsm.compiled
@@ -86,6 +93,8 @@ class ProtocolLaw(Law):
             observes=observes,
             is_timed=False,
             when_over=when_over,
+            people=frozenset(normalise(transition.label) for transition in fsm.transitions if transition.interrupt),
+            reports=reported(events),
         )
         super().__init__(policy, lagging=True)
         self.looks_at_results = bool(self.answered)

@@ -25,7 +25,7 @@ from accord.ledger.entries import check_key
 from accord.ledger.ledger import Ledger
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from accord.integrations.guard.observing import Observer
     from accord.integrations.guard.policy import WhenOver
@@ -45,7 +45,8 @@ class CheckpointedProtocolMiddleware:
     `tool_refs` are the tools that it watches; calls of others pass. `on_violation` is a function that gets the
     `ViolationEvent`; whatever it returns, the call does not run. It may also be `block`, `raise` or `observe`.
     `secret`, `ledger`, `reviewer`, `by_id`, `early_end`, `observers` and `when_over` are as in `AccordMiddleware`. A
-    person's step may be taken without a name; the ledger then says that nobody was named.
+    person's step may be taken without a name; the ledger then says that nobody was named. `events` names the steps of
+    people (`interrupt=True`) that the program may report all the same, by `session(…).receive`.
     """
 
     def __init__(  # noqa: PLR0913 - what a middleware can be told, all by name
@@ -61,6 +62,7 @@ class CheckpointedProtocolMiddleware:
         early_end: EarlyEnd = "note",
         observers: Sequence[Observer] = (),
         when_over: WhenOver = "refuse",
+        events: Iterable[str] = (),
     ) -> None:
         if not isinstance(fsm, ProtocolFSM):
             raise UsageError(f"a `ProtocolFSM` was expected, got {fsm!r}")
@@ -68,7 +70,8 @@ class CheckpointedProtocolMiddleware:
         if ledger is not None and not isinstance(ledger, Ledger):
             raise UsageError("`ledger` is a `Ledger`, such as Ledger(FileSink(path))")
         check_when_over(when_over)
-        law = ProtocolLaw(fsm, _tools(tool_refs), observes=on_violation == "observe", when_over=when_over)
+        observes = on_violation == "observe"
+        law = ProtocolLaw(fsm, _tools(tool_refs), observes=observes, when_over=when_over, events=events)
         clock = None if ledger is None else time.time
         told = tuple(check_observers(observers))
         settings = Settings(Keys.named("fsm"), secret, ledger, clock, on_decision(on_violation), told)
@@ -86,7 +89,7 @@ class ProtocolEnforcerMiddleware:
     """A monitor of one's own for an agent: `create_agent(…, middleware=[this.middleware])`.
 
     All threads of the agent share the one session of the monitor; `monitor.reset()` begins it anew.
-    `reviewer`, `by_id`, `early_end`, `observers` and `when_over` are as in `AccordMiddleware`.
+    `reviewer`, `by_id`, `early_end`, `observers` and `when_over` are as in `AccordMiddleware`, `events` as above.
     """
 
     def __init__(
@@ -99,12 +102,13 @@ class ProtocolEnforcerMiddleware:
         early_end: EarlyEnd = "note",
         observers: Sequence[Observer] = (),
         when_over: WhenOver = "refuse",
+        events: Iterable[str] = (),
     ) -> None:
         if not isinstance(monitor, ProtocolMonitor):
             raise UsageError(f"a `ProtocolMonitor` was expected, got {monitor!r}")
         check_when_over(when_over)
         observes = monitor.law.policy.observes
-        law = ProtocolLaw(monitor.fsm, _tools(tool_refs), observes=observes, when_over=when_over)
+        law = ProtocolLaw(monitor.fsm, _tools(tool_refs), observes=observes, when_over=when_over, events=events)
         told = tuple(check_observers(observers))
         settings = Settings(Keys.named("fsm"), None, None, None, "block", told)
         manner = Manner(reviewer=reviewer, early_end=early_end, by_id=by_id)

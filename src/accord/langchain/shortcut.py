@@ -31,7 +31,7 @@ def reserve_one(policy: Policy, state: State, claim: Claim) -> State | None:
     """The state in which one call is out."""
     settled, log, desk = state
     ticket, arguments = claim.call.id, claim.arguments
-    if log or desk.refusals or desk.reviews or desk.stopped is not None or desk.now is not None:
+    if log or desk.refusals or desk.idle or desk.reviews or desk.stopped is not None or desk.now is not None:
         return None
     if claim.fault is not None or arguments is None or not ticket or ticket in [done.ticket for done in desk.done]:
         return None

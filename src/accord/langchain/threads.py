@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from accord.calls.entries import Out
 from accord.errors import UsageError
 from accord.integrations.exchange import ToolCall
-from accord.integrations.guard.decisions import Change, Remark
+from accord.integrations.guard import words
 from accord.integrations.guard.looking import look_at
+from accord.integrations.guard.patience import resume
 from accord.integrations.guard.status import status_of
 from accord.langchain.proposing import MOVED
 from accord.langchain.sealing import Where
@@ -33,10 +34,11 @@ if TYPE_CHECKING:
     from accord.langchain.law_session import LawSession
     from accord.langchain.schema import Keys
     from accord.langchain.sessions import Keeping, Sitting
-    from accord.machine.clocks import Time
     from accord.monitor import Verdict
 
 __all__ = ["AsyncThreadSession", "Thread", "ThreadSession"]
+
+_ANSWER = 'answer the interrupt of the graph (`Command(resume={"event_label": …, "by": …})`)'
 
 T = TypeVar("T")
 Step: TypeAlias = "Callable[[LawSession], T]"
@@ -103,7 +105,11 @@ class ThreadSession:
         return self._step(_happening(self._thread.law, "!", label, payload, None))
 
     def receive(self, label: str, payload: Mapping[str, object] | None = None, by: str | None = None) -> Verdict:
-        """Something has reached the agent that is no result; `by` names the person whose step it is."""
+        """Something has reached the agent that is no result; `by` names the person whose step it is.
+
+        A step that only people can make is made by answering the interrupt; a program that asks people itself may
+        report it if the middleware was told so, `events=["Approval"]`; else it is a `UsageError`.
+        """
         return self._step(_happening(self._thread.law, "?", label, payload, by))
 
     def settle(self, call: str, result: Mapping[str, object] | None = None) -> Verdict:
@@ -119,7 +125,7 @@ class ThreadSession:
         return self._step(lambda session: session.keep(call, why))
 
     def resume(self, *, by: str, reason: str) -> None:
-        """A person lets a stopped session go on."""
+        """A person lets a session go on that was stopped, or that waits to be told whether it may."""
         self._step(_resuming(by, reason))
 
     # -- how it stands -------------------------------------------------------------------------------------------------
@@ -178,7 +184,11 @@ class AsyncThreadSession:
         return await self._step(_happening(self._thread.law, "!", label, payload, None))
 
     async def receive(self, label: str, payload: Mapping[str, object] | None = None, by: str | None = None) -> Verdict:
-        """Something has reached the agent that is no result; `by` names the person whose step it is."""
+        """Something has reached the agent that is no result; `by` names the person whose step it is.
+
+        A step that only people can make is made by answering the interrupt; a program that asks people itself may
+        report it if the middleware was told so, `events=["Approval"]`; else it is a `UsageError`.
+        """
         return await self._step(_happening(self._thread.law, "?", label, payload, by))
 
     async def settle(self, call: str, result: Mapping[str, object] | None = None) -> Verdict:
@@ -194,7 +204,7 @@ class AsyncThreadSession:
         return await self._step(lambda session: session.keep(call, why))
 
     async def resume(self, *, by: str, reason: str) -> None:
-        """A person lets a stopped session go on."""
+        """A person lets a session go on that was stopped, or that waits to be told whether it may."""
         await self._step(_resuming(by, reason))
 
     # -- how it stands -------------------------------------------------------------------------------------------------
@@ -247,9 +257,14 @@ def _happening(
     (given,) = look_at([ToolCall(label, {} if payload is None else payload)], None, strict=True)
     if given.fault is not None:
         raise UsageError(given.fault)
-    return lambda session: session.change(
-        lambda state, at: law.happen(state, direction, label, given.arguments, by, at)
-    )
+
+    def step(session: LawSession) -> Verdict:
+        if not law.policy.may_report(label, by):
+            session.remark("not the program's to report", {"label": label, "by": by})
+            raise UsageError(words.not_reported(label, _ANSWER))
+        return session.change(lambda state, at: law.happen(state, direction, label, given.arguments, by, at))
+
+    return step
 
 
 def _settling(call: str, result: Mapping[str, object] | None) -> Step[Verdict]:
@@ -264,13 +279,7 @@ def _resuming(by: str, reason: str) -> Step[None]:
     if not isinstance(by, str) or not by.strip() or not isinstance(reason, str):
         raise UsageError("a person who lets a session go on has a name and a reason")
 
-    def again(state: State, at: Time | None) -> Change[None]:
-        if state.desk.stopped is None:
-            raise UsageError("the session is not stopped")
-        note = Remark("resumed", {"by": by, "reason": reason, "at": at})
-        return Change(state._replace(desk=state.desk._replace(stopped=None, refusals=())), (note,), None)
-
-    return lambda session: session.change(again)
+    return lambda session: session.change(lambda state, at: resume(session.policy, state, at, by=by, reason=reason))
 
 
 def _out(state: State) -> list[Out]:

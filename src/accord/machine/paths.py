@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from accord.machine.clocks import Time
+    from accord.machine.conditions import Outcome
     from accord.machine.configurations import Configuration
-    from accord.machine.rule_forms import Outcome
     from accord.machine.rulebook import RuleNodes
     from accord.machine.standing import Standing
 

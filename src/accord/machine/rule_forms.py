@@ -7,25 +7,25 @@ count, and returns the form, which steps.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from accord.diagnostics.visible import clip
 from accord.language.details import print_pattern
-from accord.language.rules import After, AfterForbid, AtMost, Before, Combination, Count, Happened, Not, Within
+from accord.language.rules import After, AfterForbid, AtMost, Before, Combination, Happened, Within
 from accord.machine.clocks import print_time
+from accord.machine.conditions import compile_condition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Collection, Sequence
 
-    from accord.language.rules import Condition, Pattern, RuleBody
+    from accord.language.rules import Pattern, RuleBody
     from accord.language.tree import Direction
     from accord.machine.clocks import Time
+    from accord.machine.conditions import Outcome
     from accord.machine.rules import RuleMachine
 
-__all__ = ["Atom", "Form", "Outcome", "RuleState", "counts_as", "form_of"]
-
-Outcome = bool | None
-"""Whether a message fits a pattern; `None` where its guards cannot be decided."""
+__all__ = ["Form", "RuleState", "form_of"]
 
 
 class RuleState(NamedTuple):
@@ -36,36 +36,6 @@ class RuleState(NamedTuple):
     extra: int = 0
     due: Time | None = None
     """Until when what the rule requires must have happened."""
-
-
-class Atom(NamedTuple):
-    """A message in a condition: which pattern, whether undecided ones count, and how far to count."""
-
-    pattern: int
-    negative: bool
-    most: int
-
-
-def counts_as(outcome: Outcome, negative: bool) -> bool:
-    """Whether a message counts as having happened."""
-    return outcome is True or (outcome is None and negative)
-
-
-def _compile_condition(machine: RuleMachine, condition: Condition, negative: bool) -> Callable[[tuple[int, ...]], bool]:
-    """The condition as a function of the counts; `negative` says that it stands under an odd number of `not`."""
-    if isinstance(condition, Happened | Count):
-        number = 1 if isinstance(condition, Happened) else condition.number
-        at_most = isinstance(condition, Count) and condition.bound == "at most"
-        place = len(machine.atoms)
-        pattern = machine.add_pattern(condition.pattern)
-        machine.atoms.append(Atom(pattern, negative != at_most, number + at_most))
-        return (lambda counts: counts[place] <= number) if at_most else (lambda counts: counts[place] >= number)
-    if isinstance(condition, Not):
-        inner = _compile_condition(machine, condition.condition, not negative)
-        return lambda counts: not inner(counts)
-    parts = [_compile_condition(machine, part, negative) for part in condition.conditions]
-    needed = {"and": len(parts), "all": len(parts), "or": 1, "any": 1}.get(condition.kind, condition.number)
-    return lambda counts: sum(part(counts) for part in parts) >= needed
 
 
 def _times(number: int) -> str:
@@ -93,6 +63,13 @@ class Form(ABC):
     @abstractmethod
     def step(self, state: RuleState, direction: Direction, outcomes: tuple[Outcome, ...], at: Time) -> RuleState | None:
         """The state after an event, `None` if it is refused."""
+
+    def lacks(self, _state: RuleState, _outcomes: tuple[Outcome, ...], _growing: Collection[int]) -> float:
+        """How many messages at the least have to arrive before an event that is refused is not; `inf` if none help.
+
+        The messages are those that the atoms in `growing` count. Most forms never take back what they refuse.
+        """
+        return inf
 
     @abstractmethod
     def describe(self, state: RuleState) -> str:
@@ -136,7 +113,7 @@ class _BeforeForm(Form):
     def __init__(self, machine: RuleMachine, body: Before) -> None:
         super().__init__(machine)
         self.trigger = machine.add_pattern(body.trigger)
-        self.holds = _compile_condition(machine, body.condition, negative=False)
+        self.holds, self._lacks, _ = compile_condition(machine, body.condition)
         self.each = body.each
         self.none = (0,) * len(machine.atoms)
 
@@ -147,6 +124,9 @@ class _BeforeForm(Form):
             return None
         counts = self.none if fits and self.each else self.machine.counted(state, outcomes)
         return state._replace(counts=counts)
+
+    def lacks(self, state: RuleState, outcomes: tuple[Outcome, ...], growing: Collection[int]) -> float:
+        return inf if outcomes[self.trigger] is None else self._lacks(state.counts, growing, True)  # noqa: FBT003 - it is to hold
 
     def is_untouched(self, state: RuleState) -> bool:
         return state.counts == self.none
@@ -164,7 +144,7 @@ class _AfterForm(Form):
     def __init__(self, machine: RuleMachine, body: After) -> None:
         super().__init__(machine)
         self.trigger = machine.add_pattern(body.trigger)
-        self.holds = _compile_condition(machine, body.condition, negative=False)
+        self.holds = compile_condition(machine, body.condition).holds
         self.none = (0,) * len(machine.atoms)
         # What has happened has happened: a condition without `not` and `at most` holds from then on, as if nothing
         # had been owed.
@@ -266,7 +246,7 @@ class _WithinForm(Form):
     def __init__(self, machine: RuleMachine, body: Within) -> None:
         super().__init__(machine)
         self.trigger = machine.add_pattern(body.trigger)
-        self.holds = _compile_condition(machine, body.condition, negative=False)
+        self.holds = compile_condition(machine, body.condition).holds
         self.none = (0,) * len(machine.atoms)
         self.milliseconds = body.milliseconds
 
@@ -337,6 +317,9 @@ class _SequenceForm(Form):
         if fits[-1] and reached:
             return None
         return state._replace(extra=extra)
+
+    def lacks(self, _state: RuleState, outcomes: tuple[Outcome, ...], _growing: Collection[int]) -> float:
+        return inf if None in [outcomes[pattern] for pattern in self.patterns] else 0  # something may come between
 
     def armed(self, state: RuleState, direction: Direction) -> bool:
         latest = self.SENT if direction == "!" else self.RECEIVED

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from accord.language.tree import Direction
     from accord.limits import Limits
     from accord.machine.clocks import Time
+    from accord.machine.conditions import Outcome
     from accord.machine.events import Event
-    from accord.machine.rule_forms import Outcome
     from accord.machine.tables import Symbol
 
 __all__ = ["RuleBook", "RuleNodes"]

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 from accord.language.details import print_rule
 from accord.language.rules import Within
+from accord.machine.conditions import Atom, Outcome, counts_as
 from accord.machine.guards import compile_guard, describe_failure
-from accord.machine.rule_forms import Atom, Form, Outcome, RuleState, counts_as, form_of
+from accord.machine.rule_forms import Form, RuleState, form_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from accord.language.rules import Pattern, Rule
     from accord.language.tree import Direction
@@ -180,6 +181,14 @@ class RuleMachine:
         if node.shared and following.shared:  # what is not shared would be kept alive
             node.links[key] = following
         return following
+
+    def growing(self, fits: Iterable[tuple[Outcome, ...]]) -> frozenset[int]:
+        """The atoms that count one of these events, of each of which it is known which patterns it fits."""
+        counting: set[int] = set()
+        for outcomes in fits:
+            atoms = enumerate(self.atoms)
+            counting.update(place for place, atom in atoms if counts_as(outcomes[atom.pattern], atom.negative))
+        return frozenset(counting)
 
     def calling(self, node: RuleNode, symbol: Symbol) -> RuleNode:
         """The node of an instance, if what the whole session knows was part of it: that this label has been called."""

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from accord.monitor.step import Mode
     from accord.monitor.verdicts import Verdict
 
-__all__ = ["check_time", "close", "next_due", "step", "tick"]
+__all__ = ["by_protocol", "check_time", "close", "next_due", "step", "tick"]
 
 
 def check_time(situation: Situation, at: Time | None) -> Time:
@@ -85,7 +85,7 @@ def step(situation: Situation, event: Event, mode: Mode, position: int | None) -
     if event.label == UNRECOGNIZED and not _is_named(here, event):
         told: Literal["send", "receive"] = "send" if event.direction == "!" else "receive"
         return here._replace(place=Aside(stage, "puzzled")), Unrecognized(here.allowed, told)
-    after = _by_protocol(here, event)
+    after = by_protocol(here, event)
     if isinstance(after, Refusal):
         return refuse(here, replace(after, lapsed=_lapsed(situation, event)), mode, position)
     standing, registers, course = after
@@ -96,11 +96,9 @@ def step(situation: Situation, event: Event, mode: Mode, position: int | None) -
     return Situation(stage.stages.at(standing, nodes), Extent(registers, held.now, course, slices)), OK
 
 
-def _by_protocol(here: Situation, event: Event) -> tuple[Standing, Holding, Course | None] | Refusal:
+def by_protocol(here: Situation, event: Event) -> tuple[Standing, Holding, Course | None] | Refusal:
     """Standing and what is held after the protocol has taken the event."""
     stage, held = here.stage, _extent(here)
-    if event.to_rules:
-        return stage.standing, held.registers, held.course
     sliced = stage.stages.sliced
     if event.to_rules:
         return stage.standing, held.registers, held.course

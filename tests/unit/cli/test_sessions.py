@@ -192,3 +192,27 @@ def test_a_session_that_is_not_there(accord, path):
     result = accord("sessions", "show", path, "nobody")
     assert result.exit_code == 2
     assert "there is no session `nobody`" in result.output
+
+
+@pytest.mark.parametrize("escalate", ["stop", "review"])
+def test_a_stopped_session_goes_on_when_a_person_says_so(accord, path, write, escalate):
+    contract = write("!ask.end")
+    with SQLiteStore(path) as store:
+        guard = Guard(contract, store=store, key="stuck", patience=2, escalate=escalate)
+        for name in ("one", "two"):
+            guard.reserve([ToolCall(name)])
+        assert not guard.reserve([ToolCall("ask")])[0].admitted
+    resume = ("sessions", "resume", path, "stuck", contract, "--by", "ana", "--reason", "it was the prompt")
+    result = accord(*resume, "--json")
+    assert (result.exit_code, json.loads(result.output)) == (0, {"key": "stuck", "status": "running"})
+    again = accord(*resume)
+    assert (again.exit_code, "the session is not stopped" in again.stderr) == (1, True)
+    with SQLiteStore(path) as store:
+        assert Guard(contract, store=store, key="stuck").reserve([ToolCall("ask")])[0].admitted
+        assert any(b'"what":"resumed"' in line and b"it was the prompt" in line for line in store.ledger("stuck"))
+
+
+def test_only_sessions_under_a_guard_are_resumed(accord, path, write):
+    resume = ("sessions", "resume", path, "waiting", write(TEXT), "--by", "ana", "--reason", "?")
+    assert accord(*resume).exit_code == 1
+    assert accord(*resume[:5], "--by", "ana").exit_code == 2

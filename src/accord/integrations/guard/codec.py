@@ -70,6 +70,7 @@ class _Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     now: _Time = None
     heard: tuple[str, ...] = ()
     ahead: int | float = 0
+    idle: int = 0
 
 
 # Made once, while the module is imported: making them is not safe when several threads do it at the same time.
@@ -90,6 +91,7 @@ def write(state: State) -> msgspec.Raw:
         desk.now,
         desk.heard,
         desk.ahead,
+        desk.idle,
     )
     return msgspec.Raw(_ENCODER.encode(kept))
 
@@ -110,7 +112,9 @@ def read_beside(data: bytes) -> tuple[tuple[Logged, ...], Desk]:
         raise UsageError(f"what the guard has kept is damaged: {error}") from None
     done = tuple([Done(*pair) for pair in kept.done])
     reviews = tuple([Review(*astuple(review)) for review in kept.reviews])
-    return log, Desk(done, kept.refusals, reviews, kept.stopped, kept.numbered, kept.now, kept.heard, kept.ahead)
+    return log, Desk(
+        done, kept.refusals, reviews, kept.stopped, kept.numbered, kept.now, kept.heard, kept.ahead, kept.idle
+    )
 
 
 def _plainly(review: Review) -> Any:  # noqa: ANN401 - the same values, with dictionaries that msgspec knows

@@ -82,12 +82,9 @@ class Coverage:
 class Survey:
     """Holds a contract against tools, once for each set of them."""
 
-    def __init__(self, policy: Policy, events: Iterable[str], *, strict: bool) -> None:
-        given = [] if isinstance(events, str) else list(events)
-        if isinstance(events, str) or not all(isinstance(name, str) and name for name in given):
-            raise UsageError(f'`events` are the names of events that the program reports, as ["Order"], got {events!r}')
+    def __init__(self, policy: Policy, *, strict: bool) -> None:
         self._policy = policy
-        self._events = frozenset(map(normalise, given))
+        self._events = policy.reports
         self._strict = strict
         self._checked: frozenset[str] | None = None
 

@@ -25,9 +25,10 @@ class Decision:
     """Whether a call may run now.
 
     `admitted`: it may, with exactly the arguments in `call`; whoever runs it tells the guard what became of it by its
-    `ticket`. `held`: not before an earlier call of the same batch has returned. `review`: a person must decide first.
-    `refused`: no. `message` says why, in words for the model, and how to do it right. A call that is admitted without a
-    ticket is an illegal one that is only observed. `waiting` has all reviews that a call waits for, `review` the first.
+    `ticket`. `held`: not before another call has returned, so it is asked for again then. `review`: a person must
+    decide first. `refused`: no. `message` says why, in words for the model, and how to do it right. A call that is
+    admitted without a ticket is an illegal one that is only observed. `waiting` has all reviews that a call waits for,
+    `review` the first.
     """
 
     call: ToolCall

@@ -19,9 +19,9 @@ from accord.calls.worlds import TOO_MANY
 from accord.choreography.compiling import compile_contract
 from accord.errors import UsageError
 from accord.integrations.exchange import ToolCall, ToolResult
-from accord.integrations.guard import ending, reserving, words
+from accord.integrations.guard import ending, patience, reserving, words
 from accord.integrations.guard.coverage import Survey
-from accord.integrations.guard.decisions import Change, Decision, Noted, Remark
+from accord.integrations.guard.decisions import Change, Decision, Noted
 from accord.integrations.guard.functions import guarded_like
 from accord.integrations.guard.homes import MemoryHome, StoreHome
 from accord.integrations.guard.lane import take_lane
@@ -63,6 +63,7 @@ __all__ = ["Guard"]
 T = TypeVar("T")
 F = TypeVar("F", bound="Callable[..., Any]")
 
+_DECIDE = "decide the review that the call has opened (`guard.decide`)"
 _LONGEST_NAME = 200
 _LONGEST_REASON = 2000
 
@@ -77,8 +78,9 @@ class Guard:
     right. `raise`: `ProtocolViolationError`, and nothing of its batch runs. `observe`: it runs, and stands in the
     ledger. A function is called with the `Decision`; whatever it returns, the call does not run.
 
-    When one tool was refused `patience` times in a row, the model is told to stop asking, and the session is stopped
-    (`escalate="stop"`) or waits for a person (`"review"`). What a failed call means stands in the contract (`tools`).
+    When a tool was refused in `patience` turns since it last went on, or in so many turns in a row something was
+    refused and nothing went on, the model is told to stop asking, and the session is stopped (`escalate="stop"`) or
+    waits for a person (`"review"`) until `resume`. What a failed call means stands in the contract (`tools`).
     `review_lasts` is how long a review can be decided and used, `expires_after` how
     long the session lives after its last step, both in seconds of `clock`. `observers` are told of everything.
 
@@ -86,7 +88,8 @@ class Guard:
     the protocol begins again when the user speaks next (`user_says`), and everything else stays as it was.
 
     The labels of the contract are held against the tools and the `events` that the program reports: one that is nearly
-    the name of either is a `UsageError`, any other that nobody gives a `LabelWarning`, or an error if `strict`.
+    the name of either is a `UsageError`, any other that nobody gives a `LabelWarning`, or an error if `strict`. Steps
+    of people (`by human`) are reported only by a program that names them among its `events`.
 
     Example:
         >>> from accord import Guard, ToolCall
@@ -118,7 +121,7 @@ class Guard:
         if not isinstance(contract, Contract):
             contract = compile_contract(contract)
         _check_place(store, key)
-        options = Options(on_violation, labels or {}, patience, escalate, review_lasts, when_over)
+        options = Options(on_violation, labels or {}, patience, escalate, review_lasts, when_over, events)
         policy = make_policy(contract, protocol, options, self._unfit)
         lives = duration("expires_after", expires_after)
         if clock is None and (policy.is_timed or store is not None or review_lasts is not None):
@@ -137,7 +140,7 @@ class Guard:
         self._tools: dict[str, GuardedTool] = {}
         told = Observers(check_observers(observers), Watched(key, contract.digest, policy.protocol))
         self._session = LiveSession(policy, home, clock, on_violation, told)
-        self._survey = Survey(policy, events, strict=strict)
+        self._survey = Survey(policy, strict=strict)
         for name, tool in (tools or {}).items():
             self.register(name, tool)
         self._survey.check(self._tools)
@@ -255,7 +258,15 @@ class Guard:
         return self._happen("!", label, payload, None)
 
     def receive(self, label: str, payload: Mapping[str, object] | None = None, by: str | None = None) -> Verdict:
-        """Something reaches the agent that is no result; `by` names the person whose step it is."""
+        """Something reaches the agent that is no result; `by` names the person whose step it is.
+
+        A step that only people can make (`by human`) is made by answering a review, with `decide`. A program that asks
+        people itself may report it if the guard was told so, `events=["Approval"]`; else it is a `UsageError`.
+
+        Example:
+            >>> Guard("?Approval by human.!Reply.end", events=["Approval"]).receive("Approval", by="ana")
+            Ok()
+        """
         return self._happen("?", label, payload, by)
 
     def user_says(self, text: str, *, by: str | None = None) -> Verdict:
@@ -368,17 +379,10 @@ class Guard:
         return None if tool is None else tool.why_not_exactly(arguments)
 
     def resume(self, *, by: str, reason: str) -> None:
-        """A person lets a stopped session go on."""
+        """A person lets a session go on that was stopped, or that waits to be told whether it may."""
         _check_person(by, reason)
-
-        def again(state: State, at: Time | None) -> Change[None]:
-            if state.desk.stopped is None:
-                raise UsageError("the session is not stopped")
-            desk = state.desk._replace(stopped=None, refusals=())
-            note = Remark("resumed", {"by": by, "reason": reason, "at": at})
-            return Change(state._replace(desk=desk), (note,), None)
-
-        self._session.change(again)
+        policy = self._session.policy
+        self._session.change(lambda state, at: patience.resume(policy, state, at, by=by, reason=reason))
 
     # -- questions -----------------------------------------------------------------------------------------------------
 
@@ -460,6 +464,9 @@ class Guard:
         (given,) = look_at([ToolCall(label, {} if payload is None else payload)], None, strict=True)
         if given.fault is not None:
             raise UsageError(given.fault)
+        if not self._session.policy.may_report(label, by):
+            self._session.remark("not the program's to report", {"label": label, "by": by})
+            raise UsageError(words.not_reported(label, _DECIDE))
 
         def said(state: State, at: Time | None) -> Change[Verdict]:
             event = make_event(direction, label, given.arguments, None, by, at)

@@ -151,7 +151,7 @@ class MemoryHome(Home, Forking):
     def _open_lane(self) -> None:
         """Let the session stand in the lane if it is quiet."""
         (place, _), log, desk = self._here
-        if type(place) is Stage and not (log or desk.refusals or desk.reviews or desk.stopped):
+        if type(place) is Stage and not (log or desk.refusals or desk.idle or desk.reviews or desk.stopped):
             lane = self.lane
             lane.out = None; lane.at = place  # fmt: skip  # noqa: E702
 

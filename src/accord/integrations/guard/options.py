@@ -13,14 +13,14 @@ from accord.language.labels import normalise
 from accord.monitor.events import make_time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from accord.integrations.guard.policy import Escalation, WhenOver
     from accord.integrations.guard.session import OnViolation
     from accord.machine.clocks import Time
     from accord.machine.contract import Contract
 
-__all__ = ["Options", "check_observers", "check_when_over", "duration", "make_policy"]
+__all__ = ["Options", "check_observers", "check_when_over", "duration", "make_policy", "reported"]
 
 _POLICIES = ("block", "raise", "observe")
 
@@ -34,6 +34,7 @@ class Options(NamedTuple):
     escalate: Escalation
     review_lasts: Time | None
     when_over: WhenOver = "refuse"
+    events: Iterable[str] = ()
 
 
 def make_policy(
@@ -47,12 +48,13 @@ def make_policy(
     stages = contract.stages(protocol)
     names = _labels(options.labels)
     said = labels_said_by_user(contract)
+    people = gates_of(contract, protocol)
     return Policy(
         contract=contract,
         protocol=stages.name,
         tools=tool_events(contract, protocol, lambda name: normalise(names.get(name, name))),
         unfit=unfit,
-        gates=tuple(gate for gate in gates_of(contract, protocol) if gate not in said),
+        gates=tuple(gate for gate in people if gate not in said),
         patience=options.patience,
         escalate=options.escalate,
         review_lasts=duration("review_lasts", options.review_lasts),
@@ -60,6 +62,9 @@ def make_policy(
         is_timed=stages.is_timed,
         when_over=options.when_over,
         aliases=_by_label(names),
+        raises=options.on_violation == "raise",
+        people=frozenset(people),
+        reports=reported(options.events),
     )
 
 
@@ -85,6 +90,14 @@ def check_when_over(given: object) -> WhenOver:
     return given
 
 
+def reported(events: Iterable[str]) -> frozenset[str]:
+    """The labels of what the program reports; `UsageError` if they are no names."""
+    given = [] if isinstance(events, str) else list(events)
+    if isinstance(events, str) or not all(isinstance(name, str) and name for name in given):
+        raise UsageError(f'`events` are the names of events that the program reports, as ["Order"], got {events!r}')
+    return frozenset(map(normalise, given))
+
+
 def _labels(labels: Mapping[str, str]) -> dict[str, str]:
     names = dict(labels)
     for name, label in names.items():
@@ -105,7 +118,7 @@ def _check(options: Options) -> None:
     if given not in _POLICIES and not callable(given):
         raise UsageError(f"`on_violation` is `block`, `raise`, `observe` or a function, got {given!r}")
     if type(options.patience) is not int or options.patience < 1:
-        raise UsageError(f"`patience` is a number of refusals, got {options.patience!r}")
+        raise UsageError(f"`patience` is a number of turns, got {options.patience!r}")
     if options.escalate not in {"stop", "review"}:
         raise UsageError(f"`escalate` is `stop` or `review`, got {options.escalate!r}")
     check_when_over(options.when_over)

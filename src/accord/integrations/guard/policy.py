@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from accord.integrations.guard.visible import may_be_called
+from accord.language.labels import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +27,9 @@ class Policy(NamedTuple):
 
     `tools` says what calls and their ends are to the contract, `gates` are the labels of steps that people make.
     `unfit` says why a tool would not be called with exactly these arguments, `None` if it would. `aliases` are the
-    tools that were given labels of their own, by these.
+    tools that were given labels of their own, by these. With `raises` nothing of a batch runs if anything of it
+    is refused. `people` are the labels of all steps that people make, also by saying something, and `reports` those of
+    what the program reports.
     """
 
     contract: Contract
@@ -41,12 +44,23 @@ class Policy(NamedTuple):
     is_timed: bool
     when_over: WhenOver = "refuse"
     aliases: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    raises: bool = False
+    people: frozenset[str] = frozenset()
+    reports: frozenset[str] = frozenset()
 
     def may_be_visible(self, here: Sequence[Situation], name: str) -> bool:
         """Whether a tool may be legal to call in one of these worlds, with some arguments."""
         labels = self.tools.labels_of(name)
         legal = any(may_be_called(world, label, self.gates) for label in labels for world in here)
         return legal or self.tools.may_pass(name)
+
+    def may_report(self, label: str, by: str | None) -> bool:
+        """Whether a program may report an event with this label, in the name of somebody.
+
+        A step that a person makes is made by answering a question, which shows what is decided. INVARIANT: a program
+        makes such a step itself only if its owner has named the label among `events`.
+        """
+        return by is None or normalise(label) not in self.people or normalise(label) in self.reports
 
     @property
     def asks_people(self) -> bool:

@@ -2,12 +2,14 @@
 
 Calls are looked at in order. One that is legal in every world goes out. One that is not is *held* if an earlier call of
 its batch is out, because that call's return may make it legal; then all that stand behind it are held too, so that the
-order in which a model asked is kept. Otherwise it is refused, or a person is asked.
+order in which a model asked is kept. Otherwise it is refused, or a person is asked. What was refused is counted when
+all calls of the batch are decided (`patience`).
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from accord.calls.entries import Out
@@ -16,34 +18,34 @@ from accord.diagnostics.visible import clip
 from accord.errors import UsageError
 from accord.integrations.guard import words
 from accord.integrations.guard.decisions import Change, Decision, Noted, Remark
+from accord.integrations.guard.patience import Refused, end_turn, stuck
 from accord.integrations.guard.reviewing import (
+    MOST_OPEN,
+    NoWay,
+    Way,
     digest_of,
     find_lapsed,
     find_way,
     open_reviews,
-    open_stuck,
     use,
-    why_even_then,
 )
 from accord.ledger.attempts import Given
 from accord.ledger.represent import own_copy
 from accord.machine.events import Event
 from accord.monitor.refusals import unknown_call
 from accord.monitor.verdicts import OK, TICKING, Blocked, Ok, Violation
-from accord.monitor.wording import quote_text
-from accord.projection.plain import NotPlainError, is_text, plainly
+from accord.projection.plain import is_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from accord.canonical import Json
     from accord.integrations.batch import Claim
     from accord.integrations.exchange import ToolCall
     from accord.integrations.guard.policy import Policy
-    from accord.integrations.guard.reviewing import Way
     from accord.integrations.guard.state import Review, State
     from accord.machine.clocks import Time
     from accord.monitor import Verdict
+    from accord.monitor.step import Situation
 
 __all__ = [
     "happen",
@@ -51,11 +53,7 @@ __all__ = [
     "pass_time",
     "reserve",
     "start",
-    "stuck",
 ]
-
-_COUNTED = 32
-"""Labels whose refusals are counted."""
 
 _LONGEST_SHOWN = 500
 
@@ -72,11 +70,13 @@ def reserve(
     started: bool = False,
     can_wait: bool = False,
     ahead: bool = False,
+    refused: Sequence[ToolCall] | None = None,
 ) -> Change[list[Decision]]:
     """Decide about the calls of a batch, in order.
 
     `started`: whoever asks runs at once what may run. `can_wait`: held calls will be asked for again when another one
-    has returned. `ahead`: a call of the same batch is out already.
+    has returned. `ahead`: a call of the same batch is out already. `refused`: these calls were held, and those of the
+    same batch have been refused, and counted, before.
     """
     after = pass_time(policy, state, at)
     desk = _Deciding(policy, after.state, at, started=started)
@@ -84,15 +84,19 @@ def reserve(
     decisions: list[Decision] = []
     held = False
     for claim in claims:
-        if after.answer is not OK:
-            decision = desk.refuse(claim, after.answer)
-        elif held and claim.fault is None:
+        may_hold = can_wait and ahead
+        if held and claim.fault is None:
             decision = Decision(claim.call, "held")
+        elif after.answer is TOO_MANY:
+            decision = Decision(claim.call, "held") if may_hold else desk.ask_again(claim)
+        elif after.answer is not OK:
+            decision = desk.refuse(claim, after.answer)
         else:
-            decision = desk.decide(claim, may_hold=can_wait and ahead)
-        held = held or decision.status == "held"
+            decision = desk.decide(claim, may_hold=may_hold)
+        held = held or (may_hold and decision.status == "held")
         ahead = ahead or decision.ticket is not None
         decisions.append(decision)
+    desk.end_turn(decisions, refused)
     return Change(desk.state, (*after.notes, *desk.notes), decisions)
 
 
@@ -107,6 +111,9 @@ class _Deciding:
         self.notes: list[Noted | Remark] = []
         # The session before time has passed, for what is to be said of a call that is late.
         self.early: State | None = None
+        # What counts of this batch, by labels: see `patience`.
+        self.refused: dict[str, tuple[Claim, Decision]] = {}
+        self.went_on: set[str] = set()
 
     def decide(self, claim: Claim, *, may_hold: bool) -> Decision:
         """One call."""
@@ -143,24 +150,39 @@ class _Deciding:
         if may_hold:
             return Decision(call, "held")
         verdict = self._told_early(event) or verdict
-        everywhere = self.state.worlds()
-        if everywhere is None or verdict is TOO_MANY:
-            return self.refuse(claim, TOO_MANY)
-        way = find_way(self.policy, desk, everywhere, call.name, event, self.at)
-        if way is not None and (way.approved or not self.policy.observes):
+        if verdict is TOO_MANY:
+            return self.ask_again(claim)
+        way = find_way(self.policy, desk, self.state.calls.worlds_about, call.name, event, self.at)
+        if isinstance(way, NoWay):
+            return self._hopeless(claim, verdict, way, event, somewhere=somewhere)
+        if way.approved or not self.policy.observes:
             return self._by_approval(claim, action, way, event)
-        hopeless = why_even_then(self.policy, everywhere, event)
-        if hopeless is not None:
-            return self.refuse(claim, verdict, words.even_then(words.naming(hopeless, self.policy.aliases)))
-        lost = self.state.lost()
-        if lost and not somewhere:  # people could allow it if it were known that a lost call has not happened
-            ways = [find_way(self.policy, desk, [world], call.name, event, self.at) for world in everywhere]
-            somewhere = any(ways)
-        if somewhere:
-            said = words.rests_on_lost(call.name, lost) if lost else None
-            running = [out.name for out in self.state.running()]
-            return self.refuse(claim, verdict, said or words.rests_on_others(call.name, running))
         return self.refuse(claim, verdict)
+
+    def _hopeless(self, claim: Claim, verdict: Verdict, way: NoWay, event: Event, *, somewhere: bool) -> Decision:
+        """A call that nobody can allow as it is, or of which that is not known."""
+        if way.flaw is not None:
+            return self.refuse(claim, verdict, words.even_then(words.naming(way.flaw, self.policy.aliases)))
+        if way.cut_short:
+            return self.refuse(claim, verdict, f"{words.refused(verdict)} {words.cut_short(claim.call.name)}")
+        if way.here is None:
+            return self.ask_again(claim)
+        if somewhere or any(isinstance(each, Way) for each in self._ways(way.here, event, claim.call.name)):
+            return self._later(claim, verdict)
+        return self.refuse(claim, verdict)
+
+    def _ways(self, here: Sequence[Situation], event: Event, name: str) -> Iterator[Way | NoWay]:
+        """Whether people could allow a call if it were known what becomes of others: one answer for each world."""
+        for world in here if self.state.log else ():
+            yield find_way(self.policy, self.state.desk, partial(_there, world), name, event, self.at)
+
+    def _later(self, claim: Claim, verdict: Verdict) -> Decision:
+        """A call of which it is not known whether it is legal before it is known what became of others."""
+        name, lost = claim.call.name, self.state.lost()
+        if lost:
+            return self.refuse(claim, verdict, words.rests_on_lost(name, lost))
+        running = [out.name for out in self.state.running()]
+        return self.refuse(claim, verdict, words.rests_on_others(name, running), counts=False)
 
     def _told_early(self, event: Event) -> Verdict | None:
         """The refusal as it is said of a call that is too late; `None` if it is not that."""
@@ -206,9 +228,7 @@ class _Deciding:
         while not ticket or self.state.out(ticket) is not None:  # a model may call its own like that
             desk = desk._replace(numbered=desk.numbered + 1)
             ticket = f"#{desk.numbered}"
-        known = tools.label(call.name)
-        if any(counted == known for counted, _ in desk.refusals):
-            desk = desk._replace(refusals=tuple([pair for pair in desk.refusals if pair[0] != known]))
+        self.went_on.add(tools.label(call.name))
         failure = tools.failure(call.name, label)
         ends = tools.ends(call.name, failure)
         out = Out(ticket, call.name, arguments, action, events, self.started, failure, reviews, ends=ends)
@@ -244,24 +264,25 @@ class _Deciding:
             steps = [Event("?", r.gate or "", None, way.payload, r.by, self.at) for r in granted]
             call = event._replace(payload=way.payload)
             return self._admit(claim, action, (*steps, call), tuple(review.number for review in granted))
-        lapsed = find_lapsed(self.state.desk, way, self.policy.label(claim.call.name), self.at)
-        opened = open_reviews(self.policy, self.state, way, claim.call.name, self.at)
+        name = claim.call.name
+        lapsed = find_lapsed(self.state.desk, way, self.policy.label(name), self.at)
+        opened = open_reviews(self.policy, self.state, way, name, self.at)
         self.state = opened.state
         self.notes += opened.notes
         if not opened.answer:
-            return self._deny(claim, words.too_many_reviews(claim.call.name))
+            needed = way.reviews.count(None)
+            return self._deny(claim, words.too_many_reviews(name, needed, MOST_OPEN), counts=needed > MOST_OPEN)
         first = opened.answer[0]
         said = words.asked(first) if lapsed is None else words.lapsed(lapsed, first)
         return Decision(claim.call, "review", said, review=first, waiting=opened.answer)
 
-    def _deny(self, claim: Claim, message: str, review: Review | None = None) -> Decision:
+    def _deny(self, claim: Claim, message: str, review: Review | None = None, *, counts: bool = True) -> Decision:
         """A call that people do not allow."""
-        decision = self._turn_down(claim, message)
-        return self._count(claim, replace(decision, review=review))
+        return self._count(claim, replace(self._turn_down(claim, message), review=review), counts=counts)
 
     # -- refusing ------------------------------------------------------------------------------------------------------
 
-    def refuse(self, claim: Claim, verdict: Verdict, message: str | None = None) -> Decision:
+    def refuse(self, claim: Claim, verdict: Verdict, message: str | None = None, *, counts: bool = True) -> Decision:
         """The contract says no; what is only observed runs all the same."""
         call, label, verdict = claim.call, self._label(claim), words.naming(verdict, self.policy.aliases)
         meta: dict[str, object] = {"call": call.id} if call.id else {}
@@ -272,7 +293,15 @@ class _Deciding:
         if self.policy.observes and claim.arguments is not None:
             return Decision(replace(call, arguments=claim.arguments), "admitted", verdict=verdict)
         said = words.refused(verdict) if message is None else message
-        return self._count(claim, Decision(call, "refused", said, verdict=verdict))
+        return self._count(claim, Decision(call, "refused", said, verdict=verdict), counts=counts)
+
+    def ask_again(self, claim: Claim) -> Decision:
+        """More calls are out than can be looked at: whether this one is legal is told when some have returned."""
+        name, lost = self._name(claim.call), [] if self.state.running() else self.state.lost()
+        if lost or self.policy.observes:  # there is nothing to wait for
+            return self.refuse(claim, TOO_MANY, words.rests_on_lost(name, lost))
+        noted = self._turn_down(claim, TOO_MANY.reason)
+        return replace(noted, status="held", message=words.wait_for_room(name), verdict=TOO_MANY)
 
     def _turn_down(self, claim: Claim, message: str) -> Decision:
         """A call that the contract is not asked about."""
@@ -289,63 +318,55 @@ class _Deciding:
         return decision if claim.call.cut_off else self._count(claim, decision)  # the model has done nothing wrong
 
     def _label(self, claim: Claim) -> str:
-        return self.policy.tools.label(self._name(claim))
+        return self._label_of(claim.call)
 
-    def _name(self, claim: Claim) -> str:
+    def _label_of(self, call: ToolCall) -> str:
+        return self.policy.tools.label(self._name(call))
+
+    def _name(self, call: ToolCall) -> str:
         """The name of a call as it can be shown and kept, whatever stands in its place."""
-        name = claim.call.name
+        name = call.name
         if not isinstance(name, str) or not name:
             return "(no name)"
         return name if len(name) <= _LONGEST_SHOWN and is_text(name) else clip(name)
 
-    def _count(self, claim: Claim, decision: Decision) -> Decision:
-        """The decision, or what becomes of it when there have been too many like it."""
-        if self.policy.observes or self.state.desk.stopped is not None or stuck(self.state, self.at) is not None:
-            return decision  # nobody is asked twice whether an agent may go on
-        label = self._label(claim)
-        counted = dict(self.state.desk.refusals)
-        times = counted.pop(label, 0) + 1
-        refusals = (*counted.items(), (label, times))[-_COUNTED:]
-        self.state = self.state._replace(desk=self.state.desk._replace(refusals=refusals))
-        if times < self.policy.patience:
-            return decision
-        return self._escalate(claim, decision, times)
+    def _count(self, claim: Claim, decision: Decision, *, counts: bool = True) -> Decision:
+        """The decision, which counts against the patience of the guard if the model was told not to do this."""
+        if counts:
+            label = self._label(claim)
+            self.refused.pop(label, None)  # the last one of a label says what is tried
+            self.refused[label] = claim, decision
+        return decision
 
-    def _escalate(self, claim: Claim, decision: Decision, times: int) -> Decision:
-        name, policy = self._name(claim), self.policy
-        said = words.over_and_over(name, times, decision.message)
-        if policy.escalate == "review":
-            opened = open_stuck(policy, self.state, name, _json(claim.arguments), self.at)
-            if opened.answer is not None:
-                self.state = opened.state
-                self.notes += opened.notes
-                waiting = words.waiting_for_person(opened.answer)
-                return replace(decision, status="review", message=f"{said} {waiting}", review=opened.answer)
-        reason = f"{quote_text(name)} was refused {times} times"
-        self.state = self.state._replace(desk=self.state.desk._replace(stopped=reason))
-        self.notes.append(Remark("stopped", {"why": reason}))
-        return replace(decision, message=f"{said} {words.stopped(reason)}")
+    def end_turn(self, decisions: list[Decision], before: Sequence[ToolCall] | None) -> None:
+        """All are decided. If patience is over, the last of the refusals says so.
+
+        Of a label that was counted before in this batch, or of which another call is held, nothing is counted here.
+        """
+        if self.policy.raises and any(decision.status == "refused" for decision in decisions):
+            self.went_on.clear()  # nothing of such a batch runs
+        elsewhere = {self._label_of(call) for call in before or ()}
+        elsewhere |= {self._label_of(each.call) for each in decisions if each.status == "held"}
+        refused = {
+            label: Refused(self._name(claim.call), claim.arguments, decision)
+            for label, (claim, decision) in self.refused.items()
+            if label not in elsewhere
+        }
+        ended = end_turn(self.policy, self.state, refused, self.went_on, self.at, goes_on=before is not None)
+        self.state = ended.state
+        self.notes += ended.notes
+        if ended.answer is not None:
+            place = next(n for n, each in enumerate(decisions) if each is ended.answer.before)
+            decisions[place] = ended.answer.after
+
+
+def _there(world: Situation, _events: object) -> list[Situation]:
+    return [world]
 
 
 def _with(call: ToolCall, payload: Mapping[str, object]) -> ToolCall:
     """The call with the arguments that were judged: copies, because a tool may do with its own what it likes."""
     return replace(call, arguments=own_copy(payload))
-
-
-def _json(arguments: dict[str, Json] | None) -> Mapping[str, Json]:
-    """The arguments of a call as a person is shown them; none if they are no JSON."""
-    try:
-        return {} if arguments is None else plainly(arguments)
-    except NotPlainError:
-        return {}
-
-
-def stuck(state: State, at: Time | None) -> Review | None:
-    """The question to a person whether the agent may go on, if it is open."""
-    for review in state.desk.reviews:
-        if review.gate is None and review.call is None and review.state == "open" and not review.is_over(at):
-            return review
-    return None
 
 
 def start(state: State, ticket: str) -> Change[bool]:

@@ -8,11 +8,10 @@ this payload, and lets no other use it up. If the call then fails, both are take
 from __future__ import annotations
 
 import hashlib
-from itertools import product
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from accord.calls.entries import Out
-from accord.calls.worlds import judge
+from accord.calls.ways import shortest_way
 from accord.canonical import encode, encode_plain
 from accord.errors import UsageError
 from accord.integrations.guard import words
@@ -21,22 +20,23 @@ from accord.integrations.guard.state import Review
 from accord.ledger.represent import plain_copy
 from accord.machine.events import Event
 from accord.monitor.step import is_over
-from accord.monitor.verdicts import Ok, Violation
 from accord.monitor.wording import list_words, quote_text, quote_value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from accord.canonical import Json
     from accord.integrations.guard.policy import Policy
     from accord.integrations.guard.state import Desk, State
     from accord.machine.clocks import Time
-    from accord.monitor import Verdict
     from accord.monitor.step import Situation
+    from accord.monitor.verdicts import Violation
 
 __all__ = [
     "ANSWERS",
+    "MOST_OPEN",
     "Answer",
+    "NoWay",
     "Way",
     "answered",
     "decide",
@@ -50,18 +50,16 @@ __all__ = [
     "put_on_desk",
     "unuse",
     "use",
-    "why_even_then",
 ]
 
 Answer = Literal["allow", "deny", "modify"]
+Look: TypeAlias = "Callable[[Sequence[Event]], Sequence[Situation] | None]"
 ANSWERS: tuple[Answer, ...] = ("allow", "deny", "modify")
 OUTCOMES = ("done", "undone")
 """The answers to the question what became of a call."""
 
-_DEEPEST = 3
-"""So many people may have to allow one call."""
-_TRIED = 300
-_MOST_OPEN = 32
+MOST_OPEN = 32
+"""So many questions to people are open at a time."""
 _MOST_UNUSED = 64
 """So many answers wait to be used; of more the oldest are forgotten, and their calls are asked about again."""
 _REMEMBERED = 32
@@ -96,12 +94,26 @@ class Way(NamedTuple):
         return all(review is not None and review.state == "allowed" for review in self.reviews)
 
 
-def find_way(
-    policy: Policy, desk: Desk, here: Sequence[Situation], name: str, event: Event, at: Time | None
-) -> Way | None:
-    """The approvals that make a call of a tool legal; `None` if none do, and nobody needs to be asked."""
+class NoWay(NamedTuple):
+    """No approvals make a call legal, so nobody is asked.
+
+    `flaw` is what is wrong with its data whoever agrees. `cut_short` says that there may be a way all the same: more
+    possibilities would have to be looked at than `Limits.search` allows. `here` is where the session may be, as far as
+    it matters; `None` if that is too much to look at.
+    """
+
+    flaw: Violation | None = None
+    cut_short: bool = False
+    here: Sequence[Situation] | None = ()
+
+
+def find_way(policy: Policy, desk: Desk, look: Look, name: str, event: Event, at: Time | None) -> Way | NoWay:
+    """The approvals that make a call of a tool legal: as few as possible, and of those that people were asked for.
+
+    `look` says where the session may be, as far as some events can tell.
+    """
     if not policy.gates:
-        return None
+        return NoWay()
     living = [review for review in desk.reviews if review.gate is not None and not review.is_over(at)]
     payload: Mapping[str, Json] = event.payload  # type: ignore[assignment] # JSON, where people are asked
     asked = digest_of(policy.label(name), payload)
@@ -111,32 +123,17 @@ def find_way(
     meant = digest_of(policy.label(name), payload)
     call = event if payload is event.payload else policy.tools.call(name, payload, at).event
     if call is None:
-        return None
-    for gates in _sequences(policy.gates):
-        steps = [Event("?", gate, None, payload, _SOMEBODY, at) for gate in gates]
-        if type(judge(here, [*steps, call])[0]) is Ok:
-            return Way(payload, gates, _reviews_of(living, gates, meant))
-    return None
-
-
-def why_even_then(policy: Policy, here: Sequence[Situation], call: Event) -> Verdict | None:
-    """What is wrong with a call's payload even after every approval; `None` if it is not the payload."""
-    for gates in _sequences(policy.gates):
-        steps = [Event("?", gate, None, call.payload, _SOMEBODY, call.at) for gate in gates]
-        if type(judge(here, steps)[0]) is Ok:
-            verdict = judge(here, [*steps, call])[0]
-            if isinstance(verdict, Violation) and verdict.about_data:
-                return verdict
-    return None
-
-
-def _sequences(gates: tuple[str, ...]) -> list[tuple[str, ...]]:
-    found: list[tuple[str, ...]] = []
-    for length in range(1, _DEEPEST + 1):
-        if len(found) + len(gates) ** length > _TRIED:
-            break
-        found.extend(product(gates, repeat=length))
-    return found
+        return NoWay()
+    gates = sorted(policy.gates, key=lambda gate: (_review_of(living, gate, meant) is None, gate))
+    steps = [Event("?", gate, None, payload, _SOMEBODY, at) for gate in gates]
+    here = look([*steps, call])
+    if here is None:
+        return NoWay(here=None)
+    found = shortest_way(here, steps, call)
+    if found.way is None:
+        return NoWay(found.flaw, found.cut_short, here)
+    through = tuple([gates[number] for number in found.way])
+    return Way(payload, through, _reviews_of(living, through, meant))
 
 
 def _reviews_of(living: list[Review], gates: tuple[str, ...], meant: str) -> tuple[Review | None, ...]:
@@ -235,7 +232,7 @@ def _open(
     call: str | None = None,
 ) -> tuple[State, Review] | None:
     desk, label = state.desk, policy.label(name)
-    if sum(review.state == "open" and not review.is_over(at) for review in desk.reviews) >= _MOST_OPEN:
+    if sum(review.state == "open" and not review.is_over(at) for review in desk.reviews) >= MOST_OPEN:
         return None
     lasts = None if gate is None else policy.review_lasts
     expires = None if lasts is None or at is None else at + lasts
@@ -329,7 +326,8 @@ def decide(
         if answer == "deny":
             desk = desk._replace(stopped=words.stopped_by(decided))
         else:
-            desk = desk._replace(refusals=tuple([pair for pair in desk.refusals if pair[0] != review.label]))
+            refusals = tuple([pair for pair in desk.refusals if pair[0] != review.label])
+            desk = desk._replace(refusals=refusals, idle=0)
     return Change(state._replace(desk=desk), (_remark("review decided", decided, answer),), decided)
 
 
@@ -351,8 +349,11 @@ def _check_modified(policy: Policy, state: State, review: Review, payload: Mappi
     unfit = policy.unfit(review.name, payload)
     if unfit is not None:
         raise UsageError(f"{quote_text(review.name)} cannot be called with this payload: {unfit}; nothing was decided")
-    here, call = state.worlds(), policy.tools.call(review.name, payload, at).event
-    if here is None or call is None or find_way(policy, state.desk, here, review.name, call, at) is None:
+    call, look = policy.tools.call(review.name, payload, at).event, state.calls.worlds_about
+    way = NoWay() if call is None else find_way(policy, state.desk, look, review.name, call, at)
+    if isinstance(way, NoWay):
+        if way.cut_short:
+            raise UsageError(f"{words.cut_short(review.name)} Nothing was decided")
         out = [logged.name for logged in state.log if isinstance(logged, Out)]
         until = f" as long as {list_words(out)} has not returned" if out else ", whoever allows it"
         raise UsageError(

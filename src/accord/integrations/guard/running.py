@@ -43,6 +43,7 @@ class Batch:
         # INVARIANT: a call is held until the guard has been told what became of it, whatever interrupts us.
         self.held: dict[int, Held] = {}
         self.decided: dict[int, Decision] = {}
+        self.refused: list[ToolCall] | None = None  # what was counted; it is known once the batch was looked at
 
     def ready(self) -> list[tuple[int, Decision]]:
         """What may begin now; asked again whenever something has returned."""
@@ -58,18 +59,24 @@ class Batch:
                     self.decided[place], self.held[place] = decision, Held(self.session, decision.ticket)
 
         try:
-            decisions = self.session.decide(claims, started=True, can_wait=True, ahead=ahead, take=take)
+            decisions = self.session.decide(
+                claims, started=True, can_wait=True, ahead=ahead, take=take, refused=self.refused
+            )
         except ViolationError as error:
             raise self._with_results(error, dict(zip(asked, error.results, strict=True))) from None
         self.undecided = []
+        held = [decision.call.name for decision in decisions if decision.status == "held"]
+        refused = [each.call for each in decisions if each.status != "held" and not each.admitted]
         begun = []
+        can_wait = ahead or any(decision.admitted for decision in decisions)
         for place, decision in zip(asked, decisions, strict=True):
-            if decision.status == "held":
+            if decision.status == "held" and can_wait:
                 self.undecided.append(place)
             elif decision.admitted:
                 begun.append((place, decision))
             else:
                 self.results[place] = _refused(decision)
+        self.refused = [*(self.refused or ()), *(call for call in refused if call.name not in held)]
         return begun
 
     def begin(self, place: int) -> Callable[..., Any]:

@@ -8,13 +8,14 @@ from __future__ import annotations
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from accord.errors import NotDone, StoreError, UsageError, ViolationError
 from accord.integrations.batch import in_words
 from accord.integrations.exchange import ToolCall
 from accord.integrations.guard import ending, reserving, words
-from accord.integrations.guard.decisions import Change, Decision
+from accord.integrations.guard.decisions import Change, Decision, Remark
+from accord.integrations.guard.patience import is_waiting
 from accord.integrations.guard.timing import on_time
 from accord.ledger.attempts import why
 from accord.monitor.events import make_time
@@ -97,7 +98,7 @@ class LiveSession:
 
     def waits(self, state: State) -> bool:
         """Whether no tool runs until a person has said so."""
-        return state.desk.stopped is not None or reserving.stuck(state, state.desk.now) is not None
+        return is_waiting(state, state.desk.now)
 
     def change(self, judge: Callable[[State, Time | None], Change[T]]) -> T:
         """One step of the session, at the time that it is for the session."""
@@ -119,6 +120,10 @@ class LiveSession:
             return Blocked(f"the session cannot be kept ({why(error)})")
         return Blocked(f"accord failed inside ({quote_value(error)})")
 
+    def remark(self, what: str, detail: dict[str, object]) -> None:
+        """Write something down."""
+        self.change(lambda state, _: Change(state, (Remark(what, detail),), None))
+
     def decide(
         self,
         claims: Sequence[Claim],
@@ -127,14 +132,16 @@ class LiveSession:
         can_wait: bool,
         ahead: bool,
         take: Callable[[Sequence[Decision]], None] | None = None,
+        refused: Sequence[ToolCall] | None = None,
     ) -> list[Decision]:
-        """Reserve what may run, and do with the rest what the guard was told to.
+        """Reserve what may run, and do with the rest what the guard was told to; see `reserving.reserve`.
 
         Whoever interrupts us, what is reserved is taken back, or `take` was given it.
         """
+        manner: Any = {"started": started, "can_wait": can_wait, "ahead": ahead, "refused": refused}
 
         def reserve(state: State, at: Time | None) -> Change[list[Decision]]:
-            return reserving.reserve(self.policy, state, claims, at, started=started, can_wait=can_wait, ahead=ahead)
+            return reserving.reserve(self.policy, state, claims, at, **manner)
 
         return self.decide_by(claims, reserve, take)
 

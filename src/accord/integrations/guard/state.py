@@ -78,10 +78,11 @@ class Review(NamedTuple):
 class Desk(NamedTuple):
     """What a guard keeps beside the session itself.
 
-    `refusals` counts, for each label, how often it was refused since it was last accepted. `stopped` says why nothing
-    runs any more. `numbered` is the number of reviews and of calls without an
-    id so far. `heard` are the last messages of a conversation that the session knows, by digests of their ids.
-    `now` is the time of the session, and `ahead` by how much that is later than its clock (see `timing`).
+    `refusals` counts, for each label, the turns in which it was refused since it last went on; `idle` counts the turns
+    in a row in which something was refused and nothing went on. `stopped` says why nothing runs any more. `numbered` is
+    the number of reviews and of calls without an id so far. `heard` are the last messages of a conversation that the
+    session knows, by digests of their ids. `now` is the time of the session, and `ahead` by how much that is later than
+    its clock (see `timing`).
     """
 
     done: tuple[Done, ...] = ()
@@ -92,6 +93,7 @@ class Desk(NamedTuple):
     now: Time | None = None
     heard: tuple[str, ...] = ()
     ahead: Time = 0
+    idle: int = 0
 
 
 EMPTY_DESK = Desk()

@@ -22,12 +22,15 @@ __all__ = [
     "already_run",
     "asked",
     "came_late",
+    "cut_short",
     "decided",
     "denied",
     "even_then",
     "expired",
     "lapsed",
     "naming",
+    "not_reported",
+    "nothing_went_on",
     "other_call",
     "over_and_over",
     "refused",
@@ -38,6 +41,7 @@ __all__ = [
     "stopped_by",
     "too_many_reviews",
     "unfit",
+    "wait_for_room",
     "waiting_for_person",
 ]
 
@@ -83,10 +87,26 @@ def even_then(verdict: Verdict) -> str:
     return f"{refused(verdict)} No approval would change that."
 
 
+def cut_short(name: str) -> str:
+    """Whether people could allow it is not known."""
+    return (
+        f"Whether the approval of people would make {quote_text(name)} legal has not been decided: there are more ways "
+        "to look at than `Limits.search` allows, so nobody has been asked."
+    )
+
+
 def rests_on_others(name: str, others: list[str]) -> str:
     """It would be legal if others had returned."""
     which, has = list_quoted([quote_text(other) for other in others], "and"), "has" if len(others) == 1 else "have"
     return f"{quote_text(name)} depends on {which}, which {has} not returned yet. Call {quote_text(name)} again then."
+
+
+def wait_for_room(name: str) -> str:
+    """More calls are out than can be looked at."""
+    return (
+        f"{quote_text(name)} has not run, and is not refused: too many calls are out to tell what may follow. Call it "
+        "again when one of them has returned."
+    )
 
 
 def rests_on_lost(name: str, lost: list[Out]) -> str:
@@ -104,6 +124,14 @@ def over_and_over(name: str, times: int, message: str) -> str:
     """The same call was refused again and again."""
     return (
         f"{quote_text(name)} has now been refused {times} times. Do not call it like this again: {message} "
+        "If you cannot do that, say so and stop."
+    )
+
+
+def nothing_went_on(times: int, message: str) -> str:
+    """Whatever was called, all of it was refused, again and again."""
+    return (
+        f"Nothing that you have called was allowed {times} times in a row. Do not go on like this: {message} "
         "If you cannot do that, say so and stop."
     )
 
@@ -188,9 +216,25 @@ def decided(review: Review) -> str:
     )
 
 
-def too_many_reviews(name: str) -> str:
+def not_reported(label: str, how: str) -> str:
+    """A program has reported what is a person's to decide."""
+    return (
+        f"{quote_text(label)} is for a person to decide, and this program was not given the right to report it: {how}; "
+        f'if the program asks the person itself, name the label: events=["{label}"]'
+    )
+
+
+def too_many_reviews(name: str, needed: int, most: int) -> str:
     """Nobody can be asked."""
-    return f"{quote_text(name)} needs the approval of a person, and too many questions are open already."
+    if needed > most:
+        return (
+            f"{quote_text(name)} needs {needed} approvals, and no more than {most} questions can be open at a time, so "
+            "nobody has been asked. Do something else."
+        )
+    return (
+        f"{quote_text(name)} needs the approval of a person, and too many questions are open already ({most} at the "
+        "most). Call it again when some of them have been answered."
+    )
 
 
 def already_run(ticket: str) -> str:

@@ -9,11 +9,11 @@ import pytest
 from accord import Guard, MemoryStore, NotDone, Ok, SQLiteStore, StoredSession, ToolCall, UsageError
 from accord.integrations.guard import codec, reviewing
 from accord.integrations.guard.ending import REMEMBERED
-from accord.integrations.guard.reserving import _COUNTED
+from accord.integrations.guard.patience import _COUNTED
 
 ASKED = 'rule "asked" { before each pay require Approval by human }'
 LASTS = 60
-MOST = reviewing._MOST_OPEN + reviewing._MOST_UNUSED + reviewing._REMEMBERED
+MOST = reviewing.MOST_OPEN + reviewing._MOST_UNUSED + reviewing._REMEMBERED
 
 
 class Clock:

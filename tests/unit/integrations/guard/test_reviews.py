@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from accord import Guard, MemoryStore, Ok, ToolCall, UsageError
+from accord import Guard, MemoryStore, Ok, ToolCall, UsageError, Violation
 
 PAY = "rec L.?Approval by human.!pay(amount <= 100).L"
 TWICE = "?First by human.?Second by human.!pay.end"
@@ -439,13 +439,52 @@ def test_workers_share_questions_and_answers(shared_of):
     assert paid == [30]
 
 
-def test_a_person_can_also_make_the_step_directly(guard_of, tools_named):
+def test_a_program_that_asks_people_itself_reports_their_steps(guard_of, tools_named):
     tools = tools_named("pay")
-    guard = guard_of("?Approval by human.!pay.end", tools=tools)
-    assert guard.receive("Approval") != Ok()
+    guard = guard_of("?Approval by human.!pay.end", tools=tools, events=["Approval"])
+    assert isinstance(guard.receive("Approval"), Violation)
     assert guard.receive("Approval", by="ana") == Ok()
     assert guard.run([ToolCall("pay")])[0].ok
     assert guard.reviews() == []
+
+
+@pytest.mark.parametrize(
+    "contract",
+    [
+        "?Approval by human.!pay.end",
+        'rule "asked" { before pay require Approval by human }',
+        'protocol P = ?Approval by human.!pay.end events { Approval when user says "yes" pay when call pay }',
+    ],
+)
+def test_a_program_that_was_not_given_the_right_does_not(guard_of, tools_named, contract):
+    tools = tools_named("pay")
+    guard = guard_of(contract, tools=tools)
+    with pytest.raises(UsageError) as refused:
+        guard.receive("Approval", by="cron job")
+    assert str(refused.value) == (
+        "`Approval` is for a person to decide, and this program was not given the right to report it: decide the "
+        "review that the call has opened (`guard.decide`); if the program asks the person itself, name the label: "
+        'events=["Approval"]'
+    )
+    assert not guard.run([ToolCall("pay")])[0].ok
+    assert tools.ran == []
+
+
+def test_the_right_is_of_the_guard_and_not_of_the_session(shared_of, tools_named):
+    contract, tools = "?Approval by human.!pay.end", tools_named("pay")
+    cron, desk = shared_of(contract, tools=tools), shared_of(contract, tools=tools, events=["Approval"])
+    with pytest.raises(UsageError, match="for a person to decide"):
+        cron.receive("Approval", by="cron job")
+    assert desk.receive("Approval", by="ana") == Ok()
+    assert cron.run([ToolCall("pay")])[0].ok
+
+
+def test_the_attempt_is_in_the_ledger():
+    store = MemoryStore()
+    with pytest.raises(UsageError):
+        Guard("?Approval by human.!pay.end", store=store, key="s").receive("Approval", {"n": 1}, by="cron job")
+    (_, note) = [json.loads(line)["entry"] for line in store.ledger("s")]
+    assert (note["what"], note["detail"]) == ("not the program's to report", {"label": "Approval", "by": "cron job"})
 
 
 def test_too_many_questions_are_no_questions(guard_of):
