@@ -119,17 +119,22 @@ def go_on_sqlite(folder):
         return go_on(folder, saver, THREADS)
 
 
+def forget_history(saver):
+    """Leave the last checkpoint of each thread: the others are not gone on with."""
+    last = "SELECT MAX(checkpoint_id) FROM checkpoints GROUP BY thread_id"
+    saver.conn.execute(f"DELETE FROM writes WHERE checkpoint_id NOT IN ({last})")  # noqa: S608 - nothing of anybody else's
+    saver.conn.execute(f"DELETE FROM checkpoints WHERE checkpoint_id NOT IN ({last})")  # noqa: S608 - the same
+    saver.conn.commit()
+    saver.conn.execute("PRAGMA journal_mode = DELETE")
+    saver.conn.execute("VACUUM")
+
+
 def write_second(folder):
     with SqliteSaver.from_conn_string(str(folder / "checkpoints.db")) as saver:
         for thread in SECOND:
             for text in ("go", "that one", "more"):
                 turn(folder, saver, thread, asked(text))
-        last = "SELECT MAX(checkpoint_id) FROM checkpoints GROUP BY thread_id"  # the history is not gone on with
-        saver.conn.execute(f"DELETE FROM writes WHERE checkpoint_id NOT IN ({last})")  # noqa: S608 - nothing of anybody else's
-        saver.conn.execute(f"DELETE FROM checkpoints WHERE checkpoint_id NOT IN ({last})")  # noqa: S608 - the same
-        saver.conn.commit()
-        saver.conn.execute("PRAGMA journal_mode = DELETE")
-        saver.conn.execute("VACUUM")
+        forget_history(saver)
 
 
 def go_on_second(folder):
@@ -146,8 +151,7 @@ def write_names(folder):
     with SqliteSaver.from_conn_string(str(folder / "checkpoints.db")) as saver:
         for thread in NAMES:
             turn(folder, saver, thread, asked())
-        saver.conn.execute("PRAGMA journal_mode = DELETE")
-        saver.conn.execute("VACUUM")
+        forget_history(saver)
 
 
 def go_on_names(folder):
