@@ -157,9 +157,7 @@ def _advised(
     ahead = [each for each in change.answer[:place] if each.ticket is not None]
     if not ahead:
         return decision
-    desk = change.state.desk  # whether the agent may go on at all is another question
-    reviews = tuple([review for review in desk.reviews if review.gate is not None or review.call is not None])
-    state = change.state._replace(desk=desk._replace(stopped=None, reviews=reviews))
+    state = change.state._replace(desk=change.state.desk._replace(stopped=None))
     for each in ahead:
         state = law.settle(state, each.ticket or "", of_result({}, None, None), at).state
     (then,) = law.reserve(state, [claims[place]], at).answer
@@ -167,7 +165,7 @@ def _advised(
         return decision
     others = ", ".join(quote_text(each.call.name) for each in ahead)
     said = f"{quote_text(decision.call.name)} has to wait for {others}. Ask for it again when that has returned."
-    return replace(decision, message=decision.message if desk.stopped else said)
+    return replace(decision, message=decision.message if change.state.desk.stopped else said)
 
 
 def _questions(change: Change[list[Decision]], left: set[tuple[str | None, str]]) -> list[tuple[Decision, Review]]:
