@@ -345,7 +345,9 @@ def test_a_note_that_somebody_makes_is_not_believed(till):
 def test_a_session_that_moves_while_a_person_is_asked_about_a_call(till, kept, named):
     """The first person's step is made by the program; what is open now is the second's."""
     contract = "?First by human.?Second by human.!pay.end"
-    agent, guarded = paying(till, say(call("pay", "a", amount=5)), contract=contract, reviewer="the desk", **kept)
+    agent, guarded = paying(
+        till, say(call("pay", "a", amount=5)), contract=contract, events=["First"], reviewer="the desk", **kept
+    )
     first = shown(start(agent))["questions"][0]["review"]
     assert guarded.session(agent, config()).receive("First", {"amount": 5}, by="bob") == Ok()
     result = resume(agent, {**APPROVE, "review": first} if named else "approve")
@@ -359,7 +361,8 @@ def test_a_session_that_moves_while_a_person_is_asked_about_a_call(till, kept, n
 def test_a_session_that_moves_while_the_agent_waits_at_a_gate(till, kept, named):
     contract = "?Approval by human.?Approval by human.!pay.end"
     script = [say(call("pay", "a", amount=5))]
-    agent, guarded = paying(till, *script, contract=contract, gates="session", reviewer="the desk", **kept)
+    told = {"gates": "session", "events": ["Approval"], "reviewer": "the desk"}
+    agent, guarded = paying(till, *script, contract=contract, **told, **kept)
     before = shown(start(agent))["review"]
     assert guarded.session(agent, config()).receive("Approval", by="bob") == Ok()
     result = resume(agent, {**APPROVE, "review": before} if named else "approve")
@@ -385,7 +388,7 @@ def test_a_gate_in_a_store_that_somebody_else_has_passed(till):
     store, contract = MemoryStore(), "?Approval by human.!pay.?Approval by human.!pay.end"
     agent, _ = paying(till, say(call("pay", "b", amount=2)), contract=contract, gates="session", store=store)
     start(agent)
-    other = Guard(contract, store=store, key="t", tools={"pay": lambda amount: f"paid {amount}"})
+    other = Guard(contract, store=store, key="t", tools={"pay": lambda amount: f"paid {amount}"}, events=["Approval"])
     assert other.receive("Approval", by="bob") == Ok()
     assert other.run([ToolCall("pay", {"amount": 1}, "other")])[0].ok
     result = resume(agent, APPROVE)

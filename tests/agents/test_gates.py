@@ -239,14 +239,22 @@ MANY = {
 
 @pytest.mark.parametrize("where", ["checkpoint", "store"])
 @pytest.mark.parametrize("name", MANY)
-def test_however_many_people_a_call_needs_they_are_asked_one_by_one(recorder, name, where):
+def test_however_many_people_a_call_needs_all_are_asked_at_once(recorder, name, where):
     contract, gates = MANY[name]
     kept = {"store": MemoryStore()} if where == "store" else {}
     agent, _ = agent_of([say(call("book", "a")), "done"], AccordMiddleware(contract, **kept), recorder)
     result = agent.invoke(asked(), config())
-    for number, gate in enumerate(gates):
-        assert (shown(result)["choices"][0], recorder.ran) == (gate, [])
-        result = agent.invoke(Command(resume={"event_label": "approve", "by": f"person {number}"}), config())
+    questions = shown(result)["questions"]
+    assert [question["choices"][0] for question in questions] == gates
+    answers = {
+        question["review"]: {"event_label": "approve", "by": f"person {number}"}
+        for number, question in enumerate(questions)
+    }
+    last = questions[-1]["review"]
+    result = agent.invoke(Command(resume={"decisions": {last: answers.pop(last)}}), config())
+    assert recorder.ran == []  # the others are asked again
+    decisions = {question["review"]: answers[question["review"]] for question in questions[:-1]}
+    result = agent.invoke(Command(resume={"decisions": decisions}), config())
     assert "__interrupt__" not in result
     assert recorder.names == ["book"]
 
