@@ -77,6 +77,7 @@ PARTS = {
             "tests/properties/test_guard.py",
             "tests/faults/test_guard_races.py",
             "tests/faults/test_interrupts_everywhere.py",
+            "tests/agents/test_interrupts_everywhere.py",
             "tests/faults/test_tool_races.py",
             "tests/faults/test_threads.py",
             "tests/stores/test_guard_crashes.py",

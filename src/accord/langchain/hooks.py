@@ -238,23 +238,33 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         if not self._law.judges(request.tool_call["name"]):
             return strip(handler(request), self._runner.ours)
         run = self._begin(request)
-        if isinstance(run, ToolMessage):
-            return run
+        back = over = False
         try:
-            with self._around(run):
-                result = handler(run_whole(run.request))
-        except GraphBubbleUp:
-            self._runner.suspend(run)
-            raise
-        except Exception as error:
-            if self._manner.tool_errors == "raise":
-                self._runner.take_back(run, error)
+            if isinstance(run, ToolMessage):
+                over = True
+                return run
+            try:
+                with self._around(run):
+                    result = handler(run_whole(run.request))
+                    back = True
+            except GraphBubbleUp:
+                self._runner.suspend(run)
                 raise
-            return self._runner.failed(run, error)
-        except BaseException as error:
-            self._runner.interrupted(run, error)
-            raise
-        return self._runner.returned(run, result)
+            except Exception as error:
+                if self._manner.tool_errors == "raise":
+                    self._runner.take_back(run, error)
+                    raise
+                result, over = self._runner.failed(run, error), True
+            except BaseException as error:
+                if not back:
+                    self._runner.interrupted(run, error)
+                raise
+            if not over:
+                result, over = self._runner.returned(run, result), True
+            return result
+        finally:
+            if not over:
+                self._runner.let_go(run, back=back)
 
     # -- their twins ---------------------------------------------------------------------------------------------------
 
@@ -289,23 +299,33 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         if not self._law.judges(request.tool_call["name"]):
             return strip(await handler(request), self._runner.ours)
         run = await self._beside(self._begin, request)
-        if isinstance(run, ToolMessage):
-            return run
+        back = over = False
         try:
-            with self._around(run):
-                result = await handler(run_whole(run.request))
-        except GraphBubbleUp:
-            await self._beside(self._runner.suspend, run)
-            raise
-        except Exception as error:
-            if self._manner.tool_errors == "raise":
-                await self._beside(self._runner.take_back, run, error)
+            if isinstance(run, ToolMessage):
+                over = True
+                return run
+            try:
+                with self._around(run):
+                    result = await handler(run_whole(run.request))
+                    back = True
+            except GraphBubbleUp:
+                await self._beside(self._runner.suspend, run)
                 raise
-            return await self._beside(self._runner.failed, run, error)
-        except BaseException as error:
-            self._runner.interrupted(run, error)  # at once: nothing can be waited for any more
-            raise
-        return await self._beside(self._runner.returned, run, result)
+            except Exception as error:
+                if self._manner.tool_errors == "raise":
+                    await self._beside(self._runner.take_back, run, error)
+                    raise
+                result, over = await self._beside(self._runner.failed, run, error), True
+            except BaseException as error:
+                if not back:
+                    self._runner.interrupted(run, error)  # at once: nothing can be waited for any more
+                raise
+            if not over:
+                result, over = await self._beside(self._runner.returned, run, result), True
+            return result
+        finally:
+            if not over:
+                self._runner.let_go(run, back=back)  # as above
 
     async def _beside(self, step: Callable[..., T], *given: Any) -> T:  # noqa: ANN401 - whatever the step takes
         """A step that may wait for a disk or a server, beside the event loop."""

@@ -8,6 +8,7 @@ became of the call. With a session that is kept elsewhere it begins and ends the
 from __future__ import annotations
 
 from collections import OrderedDict
+from contextlib import suppress
 from dataclasses import replace
 from threading import RLock
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from accord.langchain.law import Law
     from accord.langchain.sealing import Where
     from accord.langchain.sessions import CheckpointKeeping, Keeping, Settings, Sitting
+    from accord.machine.clocks import Time
 
 __all__ = ["Run", "Runner"]
 
@@ -151,14 +153,44 @@ class Runner:
             return _no(asked, why_not)
         if not self._sent.begin(request.runtime, place):
             return _no(asked, words.already_out(asked.id))
-        if self._keeping.direct and not sitting.session.change(lambda state, _: reserving.start(state, asked.id)):
-            self._sent.end(request.runtime, place)
-            return _no(asked, words.already_out(asked.id))
         judged = out.arguments
         if judged != call["args"]:
             request = request.override(tool_call={**call, "args": dict(judged)})
             asked = replace(asked, arguments=dict(judged))
-        return Run(request, sitting, place, Decision(asked, "admitted", ticket=asked.id), out)
+        run = Run(request, sitting, place, Decision(asked, "admitted", ticket=asked.id), out)
+        # INVARIANT: this is the last thing that is done, so that nothing interrupts whoever has begun the call.
+        if self._keeping.direct and not self._start(sitting, out):
+            self._sent.end(request.runtime, place)
+            return _no(asked, words.already_out(asked.id))
+        return run
+
+    def _start(self, sitting: Sitting, out: Out) -> bool:
+        """Whether we are the one to run a call. One that has not begun because we were interrupted may still begin."""
+        mine = False
+
+        def start(state: State, _: Time | None) -> Change[bool]:
+            nonlocal mine
+            change = reserving.start(state, out.ticket)
+            mine = change.answer
+            return change
+
+        try:
+            return sitting.session.change(start)
+        except BaseException:
+            if mine:
+                with suppress(Exception):  # what was raised says more
+                    sitting.session.change(lambda state, _: _suspend(state, out))
+            raise
+
+    def let_go(self, run: Run | ToolMessage, *, back: bool) -> None:
+        """Something was interrupted on its way: if nobody was told what became of a call, the session is told now."""
+        if isinstance(run, ToolMessage) or run.out is None or not self._keeping.direct:
+            return
+        with suppress(Exception):  # what has interrupted it says more
+            session, ticket = run.sitting.session, run.out.ticket
+            out = session.state().out(ticket)
+            if out is not None and out.started and out.lost is None:
+                (session.keep if back else session.fail)(ticket, INTERRUPTED)
 
     def _otherwise(self, request: ToolCallRequest, out: Out) -> str | None:
         """What is said if a tool would run with other arguments than were judged; `None` if it would not."""
