@@ -349,7 +349,8 @@ def _check_modified(policy: Policy, state: State, review: Review, payload: Mappi
     unfit = policy.unfit(review.name, payload)
     if unfit is not None:
         raise UsageError(f"`{review.name}` cannot be called with this payload: {unfit}; nothing was decided")
-    here, call = state.worlds(), policy.tools.call(review.name, payload, at).event
+    calls = state.calls.later(at)[0] if policy.is_timed and at is not None else state.calls
+    here, call = calls.worlds(), policy.tools.call(review.name, payload, at).event
     if here is None or call is None or find_way(policy, state.desk, here, review.name, call, at) is None:
         out = [logged.name for logged in state.log if isinstance(logged, Out)]
         until = f" as long as {', '.join(out)} has not returned" if out else ", whoever allows it"
