@@ -509,7 +509,7 @@ class Session:
         for _ in range(3 if answer == "modify" else 0):
             payload = self.payload()
             meant = Event("!", asked.label, None, payload, None, self.time)
-            may = asked.gate is not None and self.reference.way(meant) is not None
+            may = asked.gate is not None and self.reference.way_by_then(meant) is not None
             if may:
                 break
 
