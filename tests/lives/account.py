@@ -15,9 +15,6 @@ from typing import Any, ClassVar
 Arguments = dict[str, Any]
 Gates = tuple[str, ...]
 
-LATE = 1_000
-"""Later than everything that is counted here: a limit that is reached in the second half of a long life."""
-
 
 @dataclass
 class Call:

@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.lives.account import Account, Arguments, Call, Gates
 
-ORDERS, BUDGET, PER_ORDER = 20, 1_200, 90
+ORDERS, BUDGET, PER_ORDER = 20, 300, 25
 
 
 @dataclass
@@ -68,7 +68,7 @@ class Payments(Account):
         return True
 
 
-TRANSFERS = 1_100
+TRANSFERS = 60
 
 
 @dataclass
@@ -109,7 +109,7 @@ class Transfers(Account):
         return True
 
 
-FLIGHTS, CONFIRMED = 12, 700
+FLIGHTS, CONFIRMED = 12, 300
 
 
 @dataclass
@@ -183,7 +183,7 @@ class Bookings(Account):
         return True
 
 
-REFUNDS, MISSES = 1_100, 900
+REFUNDS, MISSES = 600, 300
 
 
 @dataclass
@@ -260,7 +260,7 @@ class Support(Account):
         return self.stands in {"talking", "waiting"}
 
 
-FILES, COMMITS = 15, 1_300
+FILES, COMMITS = 15, 250
 
 
 @dataclass
@@ -335,7 +335,7 @@ class Coding(Account):
         return True
 
 
-DESK, WITHIN, ANSWERS = 8, 60, 1_500
+DESK, WITHIN, ANSWERS = 8, 60, 300
 
 
 @dataclass

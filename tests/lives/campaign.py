@@ -1,0 +1,116 @@
+"""Long lives in a row: each scene in turn, kept in different ways, and what must hold at the end of each."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from accord import MemoryStore, compile
+from accord.calls.entries import Passing
+from accord.calls.worlds import parts, take
+from tests.lives.keeping import Replayed, written
+from tests.lives.life import DifferenceError, Life
+from tests.lives.scenes import SCENES
+from tests.lives.tables import Seen
+
+CONTRACTS = {name: compile(scene.contract) for name, scene in SCENES.items()}
+YOUNG = 1_000
+"""After so many steps a session is as large as it will ever be, and its steps cost what they will ever cost."""
+GROWTH = 1.3
+"""Numbers get longer, and one window is not like the other."""
+
+
+@dataclass
+class Kept:
+    """How a session is kept: in the guard, or in a store."""
+
+    store: Any = None
+    key: str = "s"
+
+
+def lived(
+    scene: str, number: str, steps: int, seen: Seen, kept: Kept, *, patience: int | None = None, ever: bool = False
+) -> Life:
+    """A life of so many steps that has passed everything that can be looked at; `DifferenceError` if it has not."""
+    rng = Random(f"life {scene} {number}")
+    life = Life(
+        SCENES[scene], CONTRACTS[scene], rng, seen, store=kept.store, key=kept.key, patience=patience,
+        lost_for_ever=ever,
+    )  # fmt: skip
+    try:
+        young = window(life, min(YOUNG, steps))
+        if steps > 2 * YOUNG:
+            life.live(steps - 2 * YOUNG)
+            old = window(life, YOUNG)
+            for what in young:
+                if old[what] > young[what] * GROWTH + 64:
+                    raise DifferenceError(f"{what} has grown: {young[what]} when young, {old[what]} when old")
+        if kept.store is not None:
+            check_ledger(life)
+    except DifferenceError as difference:
+        raise DifferenceError(f"{scene} {number}, step {life.steps} at {life.now}: {difference}") from None
+    seen.lived(life)
+    return life
+
+
+PROBED = 40
+"""Steps of a window whose cost is counted."""
+
+
+def window(life: Life, steps: int) -> dict[str, float]:
+    """So many steps; the largest that the session was, and how many functions a step has called."""
+    largest, every = {"the record": 0.0, "the log": 0.0}, 25
+    for place in range(0, steps, every):
+        life.live(min(every, steps - place))
+        largest["the record"] = max(largest["the record"], float(sum(map(len, written(life.guard)))))
+        largest["the log"] = max(largest["the log"], float(len(life.guard._session.state().log)))
+    return largest
+
+
+def calls_per_step(life: Life, steps: int = PROBED) -> float:
+    """How many functions are called in a step, which is the same on every machine."""
+    called = 0
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal called
+        called += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        life.live(steps)
+    finally:
+        sys.setprofile(before)
+    return called / steps
+
+
+def check_ledger(life: Life) -> None:
+    """The ledger is whole, and what stands in it is what has happened: gone through again, it leads to where we are."""
+    store, key = life.store, life.key
+    if store.session(key) is None:
+        return
+    if not (verified := store.verify(key)).ok:
+        raise DifferenceError(f"the ledger does not verify: {verified}")
+    for call in [*life.account.out]:  # whatever is still under way did not happen
+        life.both(lambda guard, ticket=call.ticket: guard.fail(ticket, "it is over"))
+        if any(out.ticket == call.ticket for out in life.guard.out()):
+            life.both(lambda guard, ticket=call.ticket: guard.fail(ticket, "it is over"))
+    entries = [json.loads(line)["entry"] for line in store.ledger(key)]
+    replayed, state = Replayed(life.contract, entries).situation, life.guard._session.state()
+    there, here = (set(parts(take(one, Passing(life.now))[0], None)) for one in (replayed, state.settled))
+    if state.log or there != here:
+        raise DifferenceError(f"the ledger leads to {there - here}, and the session stands at {here - there}")
+
+
+def campaign(lives: list[tuple[str, str, int, int | None, str]], seen: Seen) -> str | None:
+    """Lives by scene, number, steps, patience and how they are kept; the first difference."""
+    for scene, number, steps, patience, how in lives:
+        kept = Kept(MemoryStore()) if how == "store" else Kept()
+        try:
+            lived(scene, number, steps, seen, kept, patience=patience)
+        except DifferenceError as difference:
+            return str(difference)
+    return None
