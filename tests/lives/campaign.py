@@ -12,7 +12,8 @@ from accord import MemoryStore, compile
 from accord.calls.entries import Passing
 from accord.calls.worlds import parts, take
 from tests.lives.keeping import Replayed, written
-from tests.lives.life import DifferenceError, Life
+from tests.lives.desk import MOST_OPEN, MOST_OVER, MOST_UNUSED
+from tests.lives.life import MOST_OUT, REMEMBERED, DifferenceError, Life
 from tests.lives.scenes import SCENES
 from tests.lives.tables import Seen
 
@@ -56,21 +57,25 @@ def lived(
     return life
 
 
-PROBED = 40
-"""Steps of a window whose cost is counted."""
+MOST_KEPT = {"reviews": MOST_OPEN + MOST_UNUSED + MOST_OVER + 2 * MOST_OUT + 2, "done": REMEMBERED}
+"""What a desk holds at the most; reviews that calls under way have used are not forgotten."""
 
 
 def window(life: Life, steps: int) -> dict[str, float]:
-    """So many steps; the largest that the session was, and how many functions a step has called."""
-    largest, every = {"the record": 0.0, "the log": 0.0}, 25
+    """So many steps, and the largest that the session has been meanwhile."""
+    largest, every = {"where it stands": 0.0, "the log": 0.0}, 25
     for place in range(0, steps, every):
         life.live(min(every, steps - place))
-        largest["the record"] = max(largest["the record"], float(sum(map(len, written(life.guard)))))
-        largest["the log"] = max(largest["the log"], float(len(life.guard._session.state().log)))
+        state = life.guard._session.state()
+        largest["where it stands"] = max(largest["where it stands"], float(len(written(life.guard)[0])))
+        largest["the log"] = max(largest["the log"], float(len(state.log)))
+        for what, most in MOST_KEPT.items():
+            if len(getattr(state.desk, what)) > most:
+                raise DifferenceError(f"the desk holds {len(getattr(state.desk, what))} {what}, more than {most}")
     return largest
 
 
-def calls_per_step(life: Life, steps: int = PROBED) -> float:
+def calls_per_step(life: Life, steps: int) -> float:
     """How many functions are called in a step, which is the same on every machine."""
     called = 0
 

@@ -56,8 +56,10 @@ class Replayed:
         }
         for entry in entries:
             self.read(entry)
-        for _, what in self.steps:
-            self.situation = take(self.situation, what)[0]
+            certain = next((n for n, (of, _) in enumerate(self.steps) if of is not None), len(self.steps))
+            for _, what in self.steps[:certain]:
+                self.situation = take(self.situation, what)[0]
+            del self.steps[:certain]
 
     def read(self, entry: dict[str, Any]) -> None:
         if entry["act"] == "note":

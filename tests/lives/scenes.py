@@ -183,7 +183,7 @@ class Bookings(Account):
         return True
 
 
-REFUNDS, MISSES = 600, 300
+REFUNDS, MISSES = 300, 300
 
 
 @dataclass
@@ -260,7 +260,7 @@ class Support(Account):
         return self.stands in {"talking", "waiting"}
 
 
-FILES, COMMITS = 15, 250
+FILES, COMMITS = 15, 130
 
 
 @dataclass
