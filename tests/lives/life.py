@@ -406,7 +406,7 @@ class Life:
         result = self.account.result(rng, call)
         acts = {
             "settle": lambda guard: isinstance(guard.settle(ticket, result), Ok),
-            "fail": lambda guard: isinstance(guard.fail(ticket, TimeoutError("no answer")), Ok),
+            "fail": lambda guard: isinstance(guard.fail(ticket, "it has not" if lost else TimeoutError()), Ok),
             "keep": lambda guard: isinstance(guard.keep(ticket, "it has happened"), Ok),
         }
         if how == "fail" and not lost:

@@ -67,16 +67,18 @@ def _demand(holds: bool, why: str) -> None:
 
 
 def _check_order(effects: list[Effect]) -> None:
-    """Each payment comes after a verification of its own, and no order is paid too often."""
-    verified: set[int] = set()
+    """Each payment has a verification of its own before it, and no order is paid too often.
+
+    Calls that are reserved run later than they were let go out, so which verification it is cannot be told from here.
+    """
+    verified: Counter[int] = Counter()
     paid: Counter[int] = Counter()
     for effect in effects:
-        if effect.tool == "verify" and effect.ok:
-            verified.add(effect.order)
-        elif effect.tool == "pay":
-            _demand(effect.order in verified, f"{effect} was not verified before: {effects}")
-            verified.discard(effect.order)
+        if effect.tool == "verify":
+            verified[effect.order] += effect.ok
+        else:
             paid[effect.order] += 1
+            _demand(paid[effect.order] <= verified[effect.order], f"{effect} was not verified before: {effects}")
             _demand(paid[effect.order] <= PER_ORDER, f"{effect} is one payment too many")
 
 

@@ -245,7 +245,8 @@ class Guard:
     def fail(self, ticket: str, error: object) -> Verdict:
         """A call has failed; what that means stands in the contract.
 
-        Of a call of which nobody knew, this says that it has not happened. So does `accord.NotDone` as the error.
+        In words, or as `accord.NotDone`, this says of a call of which nobody knew that it has not happened. The exception
+        of a tool says nothing new of such a call, so it may be told twice.
         """
         return self._session.fail(ticket, error)
 
