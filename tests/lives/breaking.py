@@ -65,13 +65,13 @@ class BrokenLife:
         """What goes wrong with a store, operation by operation."""
         faults = [fault for fault in Fault if fault is not Fault.NONE]
         while True:
-            fault = self.rng.choice(faults) if self.act and self.rng.random() < 0.12 else Fault.NONE
+            fault = self.rng.choice(faults) if self.act and self.rng.random() < 0.18 else Fault.NONE
             if fault is not Fault.NONE:
                 self.note(fault.name.lower().replace("_", " "))
             yield fault
 
     def note(self, fault: str) -> None:
-        self.faults += 1
+        self.faults += fault != "another guard"  # which is no fault, but has to be there
         self.seen.add([(fault, self.act)])
 
     # -- tools ---------------------------------------------------------------------------------------------------------
@@ -95,9 +95,9 @@ class BrokenLife:
         rng = self.rng
         calls: dict[tuple[str, int], ToolCall] = {}
         for _ in range(rng.choice((1, 1, 2, 3))):
-            order = rng.randrange(12)
+            order = rng.randrange(4)
             tool = rng.choice(("verify", "pay"))
-            arguments = {"order": order} if tool == "verify" else {"order": order, "amount": rng.choice((5, 5, 200))}
+            arguments = {"order": order} if tool == "verify" else {"order": order, "amount": rng.choice((5, 200, 200))}
             self.ids += 1
             call = ToolCall(tool, arguments, f"{tool}{self.ids}")
             if self.known and rng.random() < 0.3:
@@ -111,7 +111,7 @@ class BrokenLife:
 
     def live(self, steps: int) -> None:
         for _ in range(steps):
-            self.act = self.rng.choices(ACTS, (8, 3, 2, 3, 2, 1, 5))[0]
+            self.act = self.rng.choices(ACTS, (8, 3, 3, 3, 3, 3, 5))[0]
             self.disturb()
             guard = self.rng.choice(self.guards)
             if guard is not self.last:
@@ -199,10 +199,10 @@ class BrokenLife:
                 raise BrokenError(f"{result} is told, and nothing has happened")
 
 
-def campaign(seed: str, faults: int, seen: Census, most_steps: int = 60) -> tuple[int, Counter[str], str | None]:
+def campaign(seed: str, faults: int, seen: Census, most_steps: int = 100) -> tuple[int, Counter[str], str | None]:
     """Lives until so many faults were met; the first of them that is broken."""
     rng, met, ended = Random(f"broken {seed}"), 0, Counter[str]()
-    while met < faults:
+    while met < faults or (seen.lacking(1) and met < 2 * faults):
         number = rng.randrange(10**9)
         life = BrokenLife(Random(number), seen)
         try:

@@ -1,49 +1,46 @@
-"""Sessions of ten thousand steps against accounts that anybody can check; what the table shows was looked at."""
+"""Sessions of ten thousand steps against accounts that anybody can check; the table shows what was looked at."""
 
 from __future__ import annotations
 
-from itertools import count
-
 import pytest
 
-from accord import MemoryStore
 from tests.lives.campaign import Kept, calls_per_step, campaign, lived
-from tests.lives.life import Life
 from tests.lives.scenes import SCENES
 from tests.lives.tables import Seen
-from tests.stores.harnesses import PostgresHarness, RedisHarness, SQLiteHarness
 
 LONG = 10_000
-WAYS = ("memory", "store")
+IMPATIENT = 4
 SHARES = 20
-"""Of the long lives at full volume, so that no share of a soak takes an hour."""
+"""Of the long lives at full volume, each on its own, so that no share of a soak takes an hour."""
+SHORT = {"bookings": LONG, "support": LONG, "payments": 2_500, "transfers": 2_500, "coding": 2_500, "deadlines": 800}
+"""Steps where there is little time: what is cheap lives long in any case."""
 
 
-def lives(scene: str, soak: bool, share: int) -> list[tuple[str, str, int, int | None, str]]:
-    """Lives of a scene by number, steps, patience and how they are kept."""
-    if soak:
-        return [(scene, f"{share} {n}", LONG, None, WAYS[n % 2]) for n in range(8)] + [
-            (scene, f"impatient {share}", LONG, 4, "store")
-        ]
-    old = LONG if scene in {"bookings", "support"} else 2_500
-    return [(scene, "old", old, None, "store"), (scene, "old", 300, None, "memory"), (scene, "young", 500, 4, "store")]
-
-
-TABLES = pytest.StashKey[Seen]()
-
-
-@pytest.fixture(name="seen", scope="module")
-def _seen():
-    return Seen()
+def plan(scene: str, share: int, *, soak: bool) -> list[tuple[str, str, int, int | None, str]]:
+    """Lives by scene, number, steps, patience and how they are kept."""
+    if soak:  # 6 scenes, 20 shares, 9 lives
+        ways = [(None, "store"), (None, "memory")] * 4 + [(IMPATIENT, "store")]
+        return [(scene, f"{share} {n}", LONG, patience, how) for n, (patience, how) in enumerate(ways)]
+    return [
+        (scene, "old", SHORT[scene], None, "store"),
+        (scene, "young", 300, None, "memory"),
+        *[(scene, f"impatient {n}", 200, IMPATIENT, "memory") for n in range(3)],
+    ]
 
 
 @pytest.mark.parametrize("share", range(SHARES))
-@pytest.mark.parametrize("scene", SCENES)
-def test_a_long_life_is_as_its_account_says(scene, share, soak, seen):
+def test_long_lives_are_as_their_accounts_say(share, soak, health):
     if share and not soak:
         pytest.skip("one share of twenty")
-    difference = campaign(lives(scene, soak, share), seen)
-    assert difference is None, difference
+    seen = Seen()
+    for scene in SCENES:
+        difference = campaign(plan(scene, share, soak=soak), seen)
+        assert difference is None, difference
+    health(seen.sentence())
+    health(seen.calls.table())
+    seen.calls.check(1)
+    assert seen.longest == LONG
+    assert all(seen.kinds[kind] for kind in ("copied", "opened again", "said", "resumed")), seen.kinds
 
 
 def test_a_step_of_an_old_session_costs_what_it_cost_when_it_was_young():
@@ -54,8 +51,25 @@ def test_a_step_of_an_old_session_costs_what_it_cost_when_it_was_young():
         assert calls_per_step(life, 200) < 1.5 * young, scene
 
 
-FOR_EVER = {
-    "payments": "what happens about the order whose payment is lost stays in the log",
-    "coding": "commits use tests up, and one of them is lost",
-}
-"""Scenes whose log grows as long as nobody says what became of a call."""
+@pytest.mark.parametrize("share", range(SHARES))
+def test_lives_in_stores_are_as_their_accounts_say(harness, share, soak, health):
+    if share and not soak:
+        pytest.skip("one share of twenty")
+    seen = Seen()
+    scenes = [[*SCENES][share % len(SCENES)]] if soak else [*SCENES]
+    with harness.open() as store:
+        for scene in scenes:
+            lived(scene, f"kept {share}", LONG if soak else 80, seen, Kept(store, f"{scene} {share}"))
+    health(f"{type(harness).__name__}: {seen.sentence()}")
+
+
+LOST = {"transfers": 2_000, "bookings": 2_000}
+"""Scenes in which nothing that happens rests on a call that stays lost, with steps."""
+
+
+@pytest.mark.parametrize("scene", LOST)
+def test_a_call_that_stays_lost_for_ever_keeps_nothing_that_happens_since(scene):
+    life = lived(scene, "lost", 300, Seen(), Kept(), ever=True)
+    life.live(LOST[scene])
+    assert [call for call in life.account.out if life.stays_lost(call)], "no call was lost"
+    assert len(life.guard._session.state().log) < 40

@@ -15,7 +15,7 @@ from accord.calls.worlds import parts, take
 from accord.stores.store import Store
 from tests.lives.keeping import Replayed
 
-PER_ORDER = 3
+PER_ORDER = 6
 CONTRACT = compile(f"""
     rule "per order" {{ each order: at most {PER_ORDER} pay }}
     rule "verified" {{ each order: before each pay require ?verify(ok == true) }}

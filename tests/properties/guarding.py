@@ -383,7 +383,7 @@ class Session:
         result = self.payload() if how == "returned" else {"error": "stopped"}
         acts = {
             "returned": lambda guard: guard.settle(ticket, result),
-            "failed": lambda guard: guard.fail(ticket, "stopped"),
+            "failed": lambda guard: guard.fail(ticket, "it has not" if item.lost else "stopped"),
             "unknown end": lambda guard: guard.keep(ticket, "stopped"),
         }
         verdict = self.both(acts[how])

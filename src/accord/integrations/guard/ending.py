@@ -110,7 +110,8 @@ def release(
 ) -> Change[Verdict]:
     """A call has failed; what that means stands in the contract.
 
-    If it is the tool that says so (`by_tool`), it says of a call of which nobody knows what it has said before.
+    What a tool says (`by_tool`) of a call of which nobody knows, and what was said of it in the same words, is no news:
+    messages may come twice.
 
     It is taken back as if it had never been made, with the approvals it had used, if that is what it means, if it was
     never begun, or if nobody knew and somebody says now that it has not happened. A call of which a failure means that
@@ -119,7 +120,7 @@ def release(
     out = state.out(ticket)
     if out is None:
         return Change(state, (), _NOT_OUT)
-    if by_tool and out.lost is not None:
+    if out.lost is not None and (by_tool or out.lost == why):
         return Change(state, (), OK)
     if begun and out.failure == "unknown" and out.lost is None:
         return lose(policy, state, out, why, at)

@@ -245,8 +245,8 @@ class Guard:
     def fail(self, ticket: str, error: object) -> Verdict:
         """A call has failed; what that means stands in the contract.
 
-        In words, or as `accord.NotDone`, this says of a call of which nobody knew that it has not happened. The exception
-        of a tool says nothing new of such a call, so it may be told twice.
+        Said of a call of which nobody knew, this says that it has not happened, if it is `accord.NotDone` or in other
+        words than those with which it was lost. Exceptions and the same words say nothing new: messages may come twice.
         """
         return self._session.fail(ticket, error)
 
