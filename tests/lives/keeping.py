@@ -80,7 +80,9 @@ class Replayed:
             if at is not None:  # time has passed all the same
                 self.steps.append((None, Passing(at)))
         elif is_end:
-            end = Event("?", said.label, None, entry.get("payload", {}), None, at, self.ends_for_rules.get(said.label, False))
+            end = Event(
+                "?", said.label, None, entry.get("payload", {}), None, at, self.ends_for_rules.get(said.label, False)
+            )
             if ticket in self.lost:
                 self.steps.insert(made[-1] + 1, (None, end._replace(at=self.steps[made[-1]][1].at)))
             else:

@@ -34,7 +34,10 @@ class Payments(Account):
         is_ready = self.verified[order] > self.last_paid[order]
         if rng.random() < (0.15 if is_ready else 0.85):
             return "verify", {"order": order}
-        return "pay", {"order": order, "amount": rng.choice((10, 20, 30, 40, 150, 500)) if rng.random() < 0.98 else "10"}
+        return "pay", {
+            "order": order,
+            "amount": rng.choice((10, 20, 30, 40, 150, 500)) if rng.random() < 0.98 else "10",
+        }
 
     def result(self, rng: Random, call: Call) -> dict[str, Any]:
         return {"ok": rng.random() < 0.9} if call.tool == "verify" else super().result(rng, call)
@@ -213,7 +216,9 @@ class Support(Account):
     options = {"when_over": "restart"}
 
     def wish(self, rng: Random) -> tuple[str, Arguments]:
-        likely = {"new": ("greet",), "talking": ("lookup", "refund", "refund", "refund", "bye")}.get(self.stands, ("bye",))
+        likely = {"new": ("greet",), "talking": ("lookup", "refund", "refund", "refund", "bye")}.get(
+            self.stands, ("bye",)
+        )
         tool = rng.choice(likely if rng.random() < 0.9 else (*self.tools,))
         return tool, {"n": rng.randrange(4)} if tool in {"lookup", "refund"} else {}
 

@@ -154,7 +154,10 @@ def _go_on(store: Store, key: str, effects: list[Effect], now: float) -> str:
     there, here = (set(parts(take(one, Passing(now))[0], None)) for one in (replayed, guard._session.state().settled))
     _demand(there == here, f"the ledger leads to {there - here}, and the session stands at {here - there}")
     fresh = 10**6 + len(entries)
-    calls = [ToolCall("verify", {"order": fresh}, f"v{fresh}"), ToolCall("pay", {"order": fresh, "amount": 1}, f"p{fresh}")]
+    calls = [
+        ToolCall("verify", {"order": fresh}, f"v{fresh}"),
+        ToolCall("pay", {"order": fresh, "amount": 1}, f"p{fresh}"),
+    ]
     results = [result for call in calls for result in guard.run([call])]
     _demand([result.ok for result in results] == [True, True], f"nobody can go on: {results}")
     return "resolved" if out else "nothing was left"

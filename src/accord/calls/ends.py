@@ -17,7 +17,7 @@ from accord.machine.taking import Refused, take_any
 from accord.monitor.step import Situation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from accord.calls.entries import End
     from accord.machine.events import Event
@@ -55,15 +55,15 @@ def _after(world: Situation, end: Event, *, every: bool) -> Iterator[tuple[objec
     stage, held = world.stage, world.holding
     stages = stage.stages
     at = (held.now or 0) if isinstance(held, Extent) else 0
-    protocols = [(None, one) for one in _protocols(world, end, at)]
-    rules = [
+    protocols: list[tuple[object, Any]] = [(None, one) for one in _protocols(world, end, at)]
+    rules: list[list[tuple[object, Any]]] = [
         _nodes(stages.book.machines[number], node, end, at, node.state.called, every=every)
         if number in stages.book.watchers.get(("?", end.label), ())
         else [(None, node)]
         for number, node in enumerate(stage.rules)
     ]
     slices = [_slices(world, place, end, at, every=every) for place in range(len(stages.sliced_rules))]
-    options: list[list[tuple[object, Any]]] = [protocols, *rules, *slices]
+    options: list[Sequence[tuple[object, Any]]] = [protocols, *rules, *slices]
     for row in zip_longest(*options):
         ways = [some[0] if one is None else one for one, some in zip(row, options, strict=True)]
         supposed, chosen = zip(*ways, strict=True)

@@ -15,13 +15,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from accord.calls.ends import after_every_end
-from accord.calls.entries import Firm, Out, Passing, Restart
+from accord.calls.entries import Firm, Out
 from accord.calls.worlds import has_happened, parts, take, worlds
 from accord.machine.events import Event
 from accord.machine.extent import Extent
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from accord.calls.entries import Logged, Step
     from accord.calls.footprint import Footprint
@@ -41,20 +41,32 @@ def overtake(settled: Situation, log: tuple[Logged, ...]) -> tuple[Situation, tu
     """
     if len(log) < 2 or type(log[-1]) is Out or any(type(one) is Out and one.lost is None for one in log):
         return settled, log
-    moved = True
-    while moved:
-        moved = False
-        run = next((n for n, logged in enumerate(reversed(log)) if type(logged) is Out), len(log))
-        for length in range(1, min(run, _LONGEST) + 1):
-            rest = log[:-length]
-            steps = [logged.step for logged in log[-length:] if type(logged) is Firm]
-            if rest and _may_overtake(settled, rest, steps):
-                after = _through(settled, steps)
-                if after is None:
-                    break
-                settled, log, moved = after, _retimed(after, rest), True
-                break
+    moved = _with_one_moved(settled, log)
+    while moved is not None:
+        settled, log = moved
+        moved = _with_one_moved(settled, log)
     return settled, log
+
+
+def _with_one_moved(settled: Situation, log: tuple[Logged, ...]) -> tuple[Situation, tuple[Logged, ...]] | None:
+    """The session after some steps were moved before all of its log; `None` if there are none that could be."""
+    for start, end in _stretches(log):
+        before, steps = log[:start], [logged.step for logged in log[start:end] if type(logged) is Firm]
+        if _may_overtake(settled, before, steps):
+            after = _through(settled, steps)
+            if after is not None:
+                return after, (*_retimed(after, before), *log[end:])
+    return None
+
+
+def _stretches(log: tuple[Logged, ...]) -> Iterator[tuple[int, int]]:
+    """The steps that are tried together: those at once behind a call, and the last ones."""
+    calls = [place for place, logged in enumerate(log) if type(logged) is Out]
+    for call, following in zip(calls, [*calls[1:], len(log)], strict=True):
+        many = following - call - 1
+        yield from ((call + 1, call + 1 + length) for length in range(1, min(many, _LONGEST) + 1))
+        if following == len(log):
+            yield from ((len(log) - length, len(log)) for length in range(1, min(many - 1, _LONGEST) + 1))
 
 
 def _may_overtake(settled: Situation, log: Sequence[Logged], steps: Sequence[Step]) -> bool:
@@ -141,19 +153,14 @@ def _retimed(first: Situation, log: Sequence[Logged]) -> tuple[Logged, ...]:
     held = first.holding
     if not isinstance(held, Extent) or held.now is None or not first.stage.stages.is_timed:
         return tuple(log)
-    now = held.now
-    return tuple(
-        [
-            logged._replace(events=tuple([_at(event, now) for event in logged.events]))
-            if type(logged) is Out
-            else logged._replace(step=_at(logged.step, now))  # type: ignore[union-attr] # it is firm
-            for logged in log
-        ]
-    )
+    return tuple([_entry_at(logged, held.now) for logged in log])
 
 
-def _at(step: Step, now: Time) -> Step:
-    late = step.at is None or step.at < now
-    if isinstance(step, Passing | Restart):
-        return type(step)(now) if late else step
-    return step._replace(at=now) if late else step
+def _entry_at(logged: Logged, now: Time) -> Logged:
+    if type(logged) is Firm:
+        step = logged.step
+        late = step.at is None or step.at < now
+        return logged._replace(step=step._replace(at=now)) if late else logged
+    assert type(logged) is Out  # noqa: S101 - there is nothing else
+    events = [event if event.time >= now else event._replace(at=now) for event in logged.events]
+    return logged._replace(events=tuple(events))

@@ -160,7 +160,9 @@ def test_slices_are_guarded_each_by_itself(guard_of):
 
 def test_a_person_may_modify_a_call_while_something_is_overdue(timed, clock):
     """Whoever decides is not the one who is late."""
-    rules = 'rule "soon" { within 10s after ?asked require answer } rule "g" { before each promise require Yes by human }'
+    rules = (
+        'rule "soon" { within 10s after ?asked require answer } rule "g" { before each promise require Yes by human }'
+    )
     guard = timed(rules, tools={"promise": lambda n: n, "answer": lambda: 1}, events=["asked"])
     guard.receive("asked")
     guard.run([ToolCall("promise", {"n": 1}, "c1")])
