@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from contextlib import suppress
 from random import Random
 from typing import Any
 
@@ -35,6 +36,10 @@ NEVER = {
     ("was not begun when it has done it", "*"): "that would be a lie",
     **{("late", act): "nobody asks for what is over" for act in ("run", "reserve")},
 }  # fmt: skip
+
+
+NO_ANSWER = (KeyboardInterrupt, asyncio.CancelledError, AccordError, ZeroDivisionError)
+"""What whoever asked has instead of an answer."""
 
 
 def table() -> Census:
@@ -120,10 +125,8 @@ class BrokenLife:
             if self.rng.random() < 0.02:
                 self.guards[self.rng.randrange(2)] = self.open()
             self.asked: list[ToolCall] = []
-            try:
+            with suppress(*NO_ANSWER):
                 self.step(guard)
-            except (KeyboardInterrupt, asyncio.CancelledError, AccordError, ZeroDivisionError):
-                pass  # whoever asked has no answer
             if self.rng.random() < 0.1:
                 self.act = ""
                 check(self.inner, self.key, self.effects, self.now, ended=False)

@@ -11,8 +11,8 @@ from typing import Any
 from accord import MemoryStore, NotDone, compile
 from accord.calls.entries import Passing
 from accord.calls.worlds import parts, take
-from tests.lives.keeping import Replayed, written
 from tests.lives.desk import MOST_OPEN, MOST_OVER, MOST_UNUSED
+from tests.lives.keeping import Replayed, written
 from tests.lives.life import MOST_OUT, REMEMBERED, DifferenceError, Life
 from tests.lives.scenes import SCENES
 from tests.lives.tables import Seen
@@ -20,7 +20,7 @@ from tests.lives.tables import Seen
 CONTRACTS = {name: compile(scene.contract) for name, scene in SCENES.items()}
 YOUNG = 1_000
 """After so many steps a session is as large as it will ever be, and its steps cost what they will ever cost."""
-GROWTH = 1.3
+GROWTH, SLACK = 1.3, 40
 """Numbers get longer, and one window is not like the other."""
 
 
@@ -45,10 +45,7 @@ def lived(
         young = window(life, min(YOUNG, steps))
         if steps > 2 * YOUNG:
             life.live(steps - 2 * YOUNG)
-            old = window(life, YOUNG)
-            for what in young:
-                if old[what] > young[what] * GROWTH + 64:
-                    raise DifferenceError(f"{what} has grown: {young[what]} when young, {old[what]} when old")
+            check_growth(young, window(life, YOUNG))
         if kept.store is not None:
             check_ledger(life)
     except DifferenceError as difference:
@@ -73,6 +70,12 @@ def window(life: Life, steps: int) -> dict[str, float]:
             if len(getattr(state.desk, what)) > most:
                 raise DifferenceError(f"the desk holds {len(getattr(state.desk, what))} {what}, more than {most}")
     return largest
+
+
+def check_growth(young: dict[str, float], old: dict[str, float]) -> None:
+    for what, size in young.items():
+        if old[what] > size * GROWTH + SLACK:
+            raise DifferenceError(f"{what} has grown: {size} when young, {old[what]} when old")
 
 
 def calls_per_step(life: Life, steps: int) -> float:

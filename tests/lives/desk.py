@@ -1,4 +1,4 @@
-"""The desk at which people are asked, as the guard's documentation describes it: who was asked what, and what it is good for."""
+"""The desk at which people are asked, as it is documented: who was asked what, and what an answer is good for."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def action(tool: str, arguments: Arguments) -> str:
 
 @dataclass
 class Question:
-    """What a person is asked: for a step (`gate`), what became of a lost call (`about`), or whether an agent may go on."""
+    """What a person is asked: for a step (`gate`), `about` a lost call, or whether an agent may go on."""
 
     number: int
     tool: str

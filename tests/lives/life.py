@@ -36,7 +36,7 @@ class DifferenceError(Exception):
 class Life:
     """A session, its guard, its account. `store` is where it is kept, if not in the guard."""
 
-    def __init__(  # noqa: PLR0913 - what lives differ in
+    def __init__(
         self,
         scene: type[Account],
         contract: Contract,
@@ -110,30 +110,33 @@ class Life:
             self.compare()
 
     def step(self) -> None:
-        rng = self.rng
-        dice = rng.random()
+        """What happens next, by lot: something about the session as a whole, or something with a call."""
+        dice = self.rng.random()
+        said = self.account.saying(self.rng) if 0.02 <= dice < 0.17 else None
         if self.stopped and dice < 0.5:
-            return self.resume()
-        if dice < 0.004:
-            return self.again()
-        if dice < 0.02:
-            return self.end_twice()
-        if dice < 0.17:
-            said = self.account.saying(rng)
-            if said is not None:
-                return self.say(*said)
-        waiting = self.desk.open_ones(self.now)
-        if waiting and rng.random() < 0.35:
-            return self.decide(rng.choice(waiting))
+            self.resume()
+        elif dice < 0.004:
+            self.again()
+        elif dice < 0.02:
+            self.end_twice()
+        elif said is not None:
+            self.say(*said)
+        elif 0.17 <= dice < 0.18:
+            self.tick()
+        else:
+            self.go_on()
+
+    def go_on(self) -> None:
+        rng, waiting = self.rng, self.desk.open_ones(self.now)
         ending = [call for call in self.account.out if not self.stays_lost(call)]
-        if ending and (rng.random() < 0.3 or len(self.account.out) >= MOST_OUT):
-            return self.end(rng.choice(ending))
-        if dice < 0.19:
-            return self.tick()
-        calls = self.batch()
-        if len(ending) < MOST_OUT and rng.random() < 0.25:
-            return self.reserve(calls)
-        return self.run(calls)
+        if waiting and rng.random() < 0.35:
+            self.decide(rng.choice(waiting))
+        elif ending and (rng.random() < 0.3 or len(self.account.out) >= MOST_OUT):
+            self.end(rng.choice(ending))
+        elif rng.random() < 0.25:
+            self.reserve(self.batch())
+        else:
+            self.run(self.batch())
 
     def stays_lost(self, call: Call) -> bool:
         return self.lost_for_ever and call.lost and call is next(c for c in self.account.out if c.lost)
@@ -170,6 +173,10 @@ class Life:
         if self.asked_for and rng.random() < 0.5:
             tool, arguments = rng.choice(self.asked_for)
         dice = rng.random()
+        lost = [call for call in self.account.out if call.lost]
+        if lost and dice > 0.9:  # somebody tries it again
+            again = rng.choice(lost)
+            return ToolCall(again.tool, again.arguments, again.ticket)
         if dice < 0.05 and self.ids:
             return ToolCall(tool, arguments, f"i{rng.randint(max(1, self.ids - rng.choice((3, 80))), self.ids)}")
         if dice < 0.15:
@@ -183,7 +190,7 @@ class Life:
         expected = [status for status, _ in self.judge_all(calls, list(range(len(calls))), late, can_wait=False)]
         answer, effects = self.both(lambda guard: [(d.status, d.ticket) for d in guard.reserve(calls)])
         self.adopt_stop(calls)
-        if effects or [status for status, _ in answer] != expected and not self.has_just_stopped(expected):
+        if effects or ([status for status, _ in answer] != expected and not self.has_just_stopped(expected)):
             raise DifferenceError(f"{calls} were {answer}, expected {expected}")
 
     def run(self, calls: list[ToolCall]) -> None:
@@ -401,7 +408,8 @@ class Life:
         """A call that was reserved comes back, or somebody who knows says what became of one that is lost."""
         rng, ticket, lost = self.rng, call.ticket, call.lost
         if not call.started and rng.random() < 0.7:
-            return self.start(call)
+            self.start(call)
+            return
         how = rng.choices(("settle", "fail", "keep"), (6, 3, 1))[0]
         result = self.account.result(rng, call)
         acts = {
@@ -436,7 +444,7 @@ class Life:
         if any(call.ticket == ticket for call in self.account.out):
             return
         answer, _ = self.both(
-            lambda guard: [isinstance(guard.settle(ticket, {}), Ok), isinstance(guard.fail(ticket, "late"), Ok), guard.start(ticket)]
+            lambda guard: [guard.settle(ticket, {}) == Ok(), guard.fail(ticket, "late") == Ok(), guard.start(ticket)]
         )  # fmt: skip
         if any(answer):
             raise DifferenceError(f"{ticket} has ended twice: {answer}")

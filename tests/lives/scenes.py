@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
 from tests.lives.account import Account, Arguments, Call, Gates
 
@@ -26,8 +26,11 @@ class Payments(Account):
         rule "verified" {{ each order: before each pay require ?verify(ok == true) }}
         rule "large ones" {{ before each pay(amount > 100) require Approval by human }}
     """
-    tools = {"pay": "unknown", "verify": "undone"}
-    constructs = {"pay": ("budget", "slice", "gate", "result"), "verify": ("slice", "result")}
+    tools: ClassVar[dict[str, str]] = {"pay": "unknown", "verify": "undone"}
+    constructs: ClassVar[dict[str, tuple[str, ...]]] = {
+        "pay": ("budget", "slice", "gate", "result"),
+        "verify": ("slice", "result"),
+    }
 
     def wish(self, rng: Random) -> tuple[str, Arguments]:
         order = rng.randrange(ORDERS)
@@ -87,8 +90,8 @@ class Transfers(Account):
         rule "noted" {{ before wire(amount > 900) require ?note }}
         tools {{ note fails done }}
     """
-    tools = {"wire": "unknown", "note": "done"}
-    constructs = {"wire": ("budget", "two gates", "result"), "note": ("result",)}
+    tools: ClassVar[dict[str, str]] = {"wire": "unknown", "note": "done"}
+    constructs: ClassVar[dict[str, tuple[str, ...]]] = {"wire": ("budget", "two gates", "result"), "note": ("result",)}
 
     def wish(self, rng: Random) -> tuple[str, Arguments]:
         if rng.random() < 0.3:
@@ -125,12 +128,21 @@ class Bookings(Account):
 
     contract = f"""
         protocol Booking = each booking: rec Again . !search . ?search(price as p)
-            . !{{ hold(price <= p) . ?hold . !{{ confirm . ?confirm . Again, release . ?release . Again }}, drop . ?drop . Again }}
+            . !{{
+                hold(price <= p) . ?hold . !{{ confirm . ?confirm . Again, release . ?release . Again }},
+                drop . ?drop . Again
+            }}
         rule "so many" {{ at most {CONFIRMED} confirm }}
         tools {{ hold fails unknown  release fails done  [search, drop] fails undone }}
     """
-    tools = {"search": "undone", "hold": "unknown", "confirm": "unknown", "release": "done", "drop": "undone"}
-    constructs = {
+    tools: ClassVar[dict[str, str]] = {
+        "search": "undone",
+        "hold": "unknown",
+        "confirm": "unknown",
+        "release": "done",
+        "drop": "undone",
+    }
+    constructs: ClassVar[dict[str, tuple[str, ...]]] = {
         "search": ("slice", "data"), "hold": ("slice", "data"), "confirm": ("slice", "budget"), "release": ("slice",),
         "drop": ("slice",),
     }  # fmt: skip
@@ -208,12 +220,12 @@ class Support(Account):
         events {{ Yes when user says matches "(?i)\\\\byes\\\\b"  as named otherwise }}
         tools {{ [greet, lookup] fails undone  bye fails done }}
     """
-    tools = {"greet": "undone", "lookup": "undone", "refund": "unknown", "bye": "done"}
-    constructs = {
+    tools: ClassVar[dict[str, str]] = {"greet": "undone", "lookup": "undone", "refund": "unknown", "bye": "done"}
+    constructs: ClassVar[dict[str, tuple[str, ...]]] = {
         "greet": ("loop", "restart"), "lookup": ("loop", "result", "budget"), "refund": ("loop", "budget", "said"),
         "bye": ("restart",),
     }  # fmt: skip
-    options = {"when_over": "restart"}
+    options: ClassVar[dict[str, Any]] = {"when_over": "restart"}
 
     def wish(self, rng: Random) -> tuple[str, Arguments]:
         likely = {"new": ("greet",), "talking": ("lookup", "refund", "refund", "refund", "bye")}.get(
@@ -286,8 +298,8 @@ class Coding(Account):
         rule "look at it" {{ forbid edit then commit }}
         tools {{ edit fails done  [read, test] fails undone }}
     """
-    tools = {"read": "undone", "edit": "done", "test": "undone", "commit": "unknown"}
-    constructs = {
+    tools: ClassVar[dict[str, str]] = {"read": "undone", "edit": "done", "test": "undone", "commit": "unknown"}
+    constructs: ClassVar[dict[str, tuple[str, ...]]] = {
         "read": ("slice", "next to"), "edit": ("slice", "next to"), "test": ("result", "next to"),
         "commit": ("result", "budget", "next to"),
     }  # fmt: skip
@@ -357,8 +369,12 @@ class Deadlines(Account):
         tools {{ look fails undone }}
         rule "looks" {{ each request: before answer require look }}
     """
-    tools = {"answer": "unknown", "look": "undone", "promise": "unknown"}
-    constructs = {"answer": ("deadline", "slice", "budget"), "look": ("slice",), "promise": ("gate",)}
+    tools: ClassVar[dict[str, str]] = {"answer": "unknown", "look": "undone", "promise": "unknown"}
+    constructs: ClassVar[dict[str, tuple[str, ...]]] = {
+        "answer": ("deadline", "slice", "budget"),
+        "look": ("slice",),
+        "promise": ("gate",),
+    }
     events = ("asked",)
     looked: set[int] = field(default_factory=set)
 
@@ -404,5 +420,6 @@ class Deadlines(Account):
 
 
 SCENES: dict[str, type[Account]] = {
-    "payments": Payments, "transfers": Transfers, "bookings": Bookings, "support": Support, "coding": Coding, "deadlines": Deadlines,
+    "payments": Payments, "transfers": Transfers, "bookings": Bookings, "support": Support, "coding": Coding,
+    "deadlines": Deadlines,
 }  # fmt: skip

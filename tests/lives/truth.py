@@ -148,7 +148,7 @@ def _go_on(store: Store, key: str, effects: list[Effect], now: float) -> str:
         counted, kept = account.counted[identity], account.interrupted[identity]
         _demand(
             counted - kept <= really[identity] <= counted,
-            f"`{identity}` has happened {really[identity]} times; the ledger says {counted}, {kept} of them interrupted",
+            f"`{identity}` has happened {really[identity]} times; the ledger says {counted}, {kept} interrupted",
         )
     replayed = Replayed(CONTRACT, entries).situation
     there, here = (set(parts(take(one, Passing(now))[0], None)) for one in (replayed, guard._session.state().settled))
