@@ -174,8 +174,9 @@ class Life:
             tool, arguments = rng.choice(self.asked_for)
         dice = rng.random()
         lost = [call for call in self.account.out if call.lost]
-        if lost and dice > 0.9:  # somebody tries it again
-            again = rng.choice(lost)
+        same = [call for call in lost if (call.tool, call.arguments) == (tool, arguments)]
+        if lost and dice > 0.8:  # somebody tries it again
+            again = rng.choice(same or lost)
             return ToolCall(again.tool, again.arguments, again.ticket)
         if dice < 0.05 and self.ids:
             return ToolCall(tool, arguments, f"i{rng.randint(max(1, self.ids - rng.choice((3, 80))), self.ids)}")
@@ -265,6 +266,8 @@ class Life:
         if known is not None:
             self.note(tool, "known id")
             return known
+        if call.id and any(each.ticket == call.id for each in self.account.out):
+            self.note(tool, "tried again")
         needs = self.account.needs(tool, arguments)
         if needs == ():
             return self.goes_out(call, arguments, (), started=started)
@@ -336,7 +339,6 @@ class Life:
             for each in self.desk.questions.values():
                 each.about = renamed if each.about == lost.ticket else each.about
             lost.ticket = renamed
-            self.note(call.name, "tried again")
         ticket = call.id
         while not ticket or any(each.ticket == ticket for each in self.account.out):
             self.numbered += 1
