@@ -84,6 +84,11 @@ PARTS = {
             "tests/unit/monitor/test_rule_threads.py",
         ),
     ),
+    "lives": Part(
+        30,
+        ("tests/lives/test_lives.py", "tests/lives/test_faults.py"),
+        shares=16,
+    ),
     "stores": Part(
         5,
         ("tests/stores/test_conformance.py",),

@@ -245,6 +245,18 @@ class Reference:
         asked = [gate for gate in self.gates if self.asked_for((gate,), event.label, event.payload, event.at) != [None]]
         return [*asked, *(gate for gate in self.gates if gate not in asked)]
 
+    def way_by_then(self, event) -> tuple[tuple[str, ...], dict] | None:
+        """As `way`, when time has passed until then and what is overdue was told."""
+        if not self.is_timed:
+            return self.way(event)
+        certain = self.certain
+        self.history.append(Tick(event.at))
+        try:
+            return self.way(event)
+        finally:
+            self.history.pop()
+            self.certain = certain
+
     def rests(self, event) -> bool:
         """Whether a call would be legal, at once or through gates, if the calls that are out ended well for it."""
         here = list(self.here())

@@ -408,7 +408,7 @@ class Session:
         result = self.payload() if how == "returned" else {"error": "stopped"}
         acts = {
             "returned": lambda guard: guard.settle(ticket, result),
-            "failed": lambda guard: guard.fail(ticket, "stopped"),
+            "failed": lambda guard: guard.fail(ticket, "it has not" if item.lost else "stopped"),
             "unknown end": lambda guard: guard.keep(ticket, "stopped"),
         }
         verdict = self.both(acts[how])
@@ -534,7 +534,7 @@ class Session:
         for _ in range(3 if answer == "modify" else 0):
             payload = self.payload()
             meant = Event("!", asked.label, None, payload, None, self.time)
-            may = asked.gate is not None and self.reference.way(meant) is not None
+            may = asked.gate is not None and self.reference.way_by_then(meant) is not None
             if may:
                 break
 

@@ -158,7 +158,7 @@ def a_cover_drops_one_situation_too_many(monkeypatch):
 def a_cover_looks_at_the_protocol_alone(monkeypatch):
     no_raising(monkeypatch)
     monkeypatch.setattr(worlds, "_FEW", 1)
-    monkeypatch.setattr(worlds, "_parts", lambda situation, _touched: [situation.stage.standing, type(situation.place)])
+    monkeypatch.setattr(worlds, "parts", lambda situation, _touched: [situation.stage.standing, type(situation.place)])
 
 
 def what_is_certain_overtakes_a_call_with_a_part_in_common(monkeypatch):

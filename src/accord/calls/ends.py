@@ -17,7 +17,7 @@ from accord.machine.taking import Refused, take_any
 from accord.monitor.step import Situation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from accord.calls.entries import End
     from accord.machine.conditions import Outcome
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from accord.machine.standing import Standing
     from accord.machine.taking import Holding
 
-__all__ = ["after_any_end"]
+__all__ = ["after_any_end", "after_every_end"]
 
 _MOST_GUARDED = 4
 """Patterns of one rule that an end may or may not fit; of more, each is tried for itself."""
@@ -38,31 +38,42 @@ def after_any_end(world: Situation, arguments: Mapping[str, object], ends: tuple
 
     Parts are independent of each other, so they are not combined in all ways: see `worlds`.
     """
-    return [after for end in ends for after in _after(world, end_of(arguments, end))]
+    return [after for end in ends for _, after in _after(world, end_of(arguments, end), every=False)]
 
 
-def _after(world: Situation, end: Event) -> Iterator[Situation]:
+def after_every_end(
+    world: Situation, arguments: Mapping[str, object], ends: tuple[End, ...]
+) -> list[tuple[object, Situation]]:
+    """As `after_any_end`, with the ways in which rules look at the end told apart, even if they lead to one place.
+
+    Each with what is supposed in it: which patterns the end fits, undecided ones too, and which rules refuse it.
+    """
+    return [way for end in ends for way in _after(world, end_of(arguments, end), every=True)]
+
+
+def _after(world: Situation, end: Event, *, every: bool) -> Iterator[tuple[object, Situation]]:
     stage, held = world.stage, world.holding
     stages = stage.stages
     at = (held.now or 0) if isinstance(held, Extent) else 0
-    protocols = _protocols(world, end, at)
-    rules = [
-        _nodes(stages.book.machines[number], node, end, at, node.state.called)
+    protocols: list[tuple[object, Any]] = [(None, one) for one in _protocols(world, end, at)]
+    rules: list[list[tuple[object, Any]]] = [
+        _nodes(stages.book.machines[number], node, end, at, node.state.called, every=every)
         if number in stages.book.watchers.get(("?", end.label), ())
-        else [node]
+        else [(None, node)]
         for number, node in enumerate(stage.rules)
     ]
-    slices = [_slices(world, place, end, at) for place in range(len(stages.sliced_rules))]
-    options: list[list[Any]] = [protocols, *rules, *slices]
+    slices = [_slices(world, place, end, at, every=every) for place in range(len(stages.sliced_rules))]
+    options: list[Sequence[tuple[object, Any]]] = [protocols, *rules, *slices]
     for row in zip_longest(*options):
-        chosen: list[Any] = [some[0] if one is None else one for one, some in zip(row, options, strict=True)]
+        ways = [some[0] if one is None else one for one, some in zip(row, options, strict=True)]
+        supposed, chosen = zip(*ways, strict=True)
         standing, registers, course = chosen[0]
         nodes = tuple(chosen[1 : 1 + len(rules)])
         after = stages.at(standing, nodes)
         if isinstance(held, Extent):
-            yield Situation(after, Extent(registers, held.now, course, tuple(chosen[1 + len(rules) :])))
+            yield supposed, Situation(after, Extent(registers, held.now, course, tuple(chosen[1 + len(rules) :])))
         else:
-            yield Situation(after, registers)
+            yield supposed, Situation(after, registers)
 
 
 def _protocols(world: Situation, end: Event, at: float) -> list[tuple[Standing, Holding, Course | None]]:
@@ -85,17 +96,23 @@ def _protocols(world: Situation, end: Event, at: float) -> list[tuple[Standing, 
     return [(stage.standing, registers, sliced.moved(course, key, taken)) for taken in found] or as_it_is
 
 
-def _nodes(machine: RuleMachine, node: RuleNode, end: Event, at: float, called: int) -> list[RuleNode]:
-    """Where a rule, or an instance of it, may be after the end."""
-    found: list[RuleNode] = []
-    for outcomes in _outcomes(machine, end.label, called):
+def _nodes(
+    machine: RuleMachine, node: RuleNode, end: Event, at: float, called: int, *, every: bool
+) -> list[tuple[object, RuleNode]]:
+    """Where a rule, or an instance of it, may be after the end; `every` way of looking at it, or every place."""
+    ways: list[tuple[object, RuleNode]] = []
+    places: list[tuple[object, RuleNode]] = []
+    for outcomes in _outcomes(machine, end.label, called, (True, False, None) if every else (True, False)):
         after = machine.advance(node, "?", end.label, outcomes, at)
-        if after is not None and after not in found:
-            found.append(after)
-    return found or [node]
+        ways.append(((outcomes, after is None), after or node))
+        if after is not None and all(after != known for _, known in places):
+            places.append((None, after))
+    return ways if every else places or [(None, node)]
 
 
-def _outcomes(machine: RuleMachine, label: str, called: int) -> Iterator[tuple[Outcome, ...]]:
+def _outcomes(
+    machine: RuleMachine, label: str, called: int, fates: tuple[Outcome, ...]
+) -> Iterator[tuple[Outcome, ...]]:
     """Every way in which an end can fit the patterns of a rule."""
     certain: list[Outcome] = [False] * len(machine.patterns)
     guarded: list[int] = []
@@ -107,7 +124,7 @@ def _outcomes(machine: RuleMachine, label: str, called: int) -> Iterator[tuple[O
             else:
                 certain[index] = True
     if len(guarded) <= _MOST_GUARDED:
-        ways = list(product((True, False), repeat=len(guarded)))
+        ways = list(product(fates, repeat=len(guarded)))
     else:
         alone = [tuple([place == only for place in range(len(guarded))]) for only in range(len(guarded))]
         ways = [(True,) * len(guarded), (False,) * len(guarded), *alone]
@@ -118,13 +135,16 @@ def _outcomes(machine: RuleMachine, label: str, called: int) -> Iterator[tuple[O
         yield tuple(outcomes)
 
 
-def _slices(world: Situation, place: int, end: Event, at: float) -> list[RuleSlice]:
+def _slices(world: Situation, place: int, end: Event, at: float, *, every: bool) -> list[tuple[object, RuleSlice]]:
     """What may be held of a sliced rule after the end."""
     assert isinstance(world.holding, Extent)  # noqa: S101 - a session with slices holds one
     rule, held = world.stage.stages.sliced_rules[place], world.holding.slices[place]
     key = key_of(rule.path, "?", end.payload)
     if isinstance(key, NoKey) or end.label not in rule.machine.by_label:
-        return [held]
+        return [(None, held)]
     before = held.instances.get(key, rule.machine.start)
-    found = [rule.moved(held, key, before, after) for after in _nodes(rule.machine, before, end, at, held.called)]
-    return [after for after in found if not isinstance(after, Refused)] or [held]
+    found = [
+        (supposed, rule.moved(held, key, before, after))
+        for supposed, after in _nodes(rule.machine, before, end, at, held.called, every=every)
+    ]
+    return [(supposed, after) for supposed, after in found if not isinstance(after, Refused)] or [(None, held)]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from accord.calls.entries import Firm, Out, Passing
 from accord.calls.footprint import located
+from accord.calls.overtaking import overtake
 from accord.calls.worlds import TOO_MANY, fold, has_happened, judge, take, worlds, worlds_about
 from accord.errors import InternalError
 from accord.monitor.verdicts import OK, Blocked, Ok
@@ -54,14 +55,14 @@ class Calls(NamedTuple):
         """The session after something more has happened."""
         if self.log or type(logged) is not Firm:
             logged = located(self.settled.stage.stages, logged)
-        return Calls(*fold(self.settled, (*self.log, logged)))
+        return Calls(*overtake(*fold(self.settled, (*self.log, logged))))
 
     def replaced(self, old: Out, *new: Logged) -> Calls:
         """The session with other entries in the place of a call."""
         log: list[Logged] = []
         for logged in self.log:
             log.extend(new if logged is old else (logged,))
-        return Calls(*fold(self.settled, tuple(log)))
+        return Calls(*overtake(*fold(self.settled, tuple(log))))
 
     def counted(self, out: Out) -> Calls:
         """The session in which a call has happened for certain."""

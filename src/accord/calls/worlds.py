@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from accord.monitor import Verdict
     from accord.monitor.step import Situation
 
-__all__ = ["MOST", "TOO_MANY", "fold", "has_happened", "judge", "take", "worlds", "worlds_about"]
+__all__ = ["MOST", "TOO_MANY", "fold", "has_happened", "judge", "parts", "take", "worlds", "worlds_about"]
 
 MOST = 256
 """Situations of a cover; if there were more, nothing else is let happen until a call has returned."""
@@ -129,14 +129,14 @@ def _cover(situations: list[Situation], touched: set[tuple[object, ...]] | None)
     seen: set[object] = set()
     kept = []
     for situation in situations:
-        parts = set(_parts(situation, touched))
-        if not parts <= seen:
-            seen |= parts
+        its = set(parts(situation, touched))
+        if not its <= seen:
+            seen |= its
             kept.append(situation)
     return kept
 
 
-def _parts(situation: Situation, touched: set[tuple[object, ...]] | None) -> Iterator[object]:
+def parts(situation: Situation, touched: set[tuple[object, ...]] | None) -> Iterator[object]:
     """How each part of a session stands; of instances, those that were touched."""
     stage, held = situation.stage, situation.holding
     yield type(situation.place)

@@ -243,7 +243,8 @@ class Guard:
     def fail(self, ticket: str, error: object) -> Verdict:
         """A call has failed; what that means stands in the contract.
 
-        Of a call of which nobody knew, this says that it has not happened. So does `accord.NotDone` as the error.
+        Said of a call of which nobody knew, this says that it has not happened, if it is `accord.NotDone` or in other
+        words than those with which it was lost. Exceptions and the same words say nothing new: messages may come twice.
         """
         return self._session.fail(ticket, error)
 

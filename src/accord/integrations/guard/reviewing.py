@@ -349,7 +349,8 @@ def _check_modified(policy: Policy, state: State, review: Review, payload: Mappi
     unfit = policy.unfit(review.name, payload)
     if unfit is not None:
         raise UsageError(f"{quote_text(review.name)} cannot be called with this payload: {unfit}; nothing was decided")
-    call, look = policy.tools.call(review.name, payload, at).event, state.calls.worlds_about
+    calls = state.calls.later(at)[0] if policy.is_timed and at is not None else state.calls
+    call, look = policy.tools.call(review.name, payload, at).event, calls.worlds_about
     way = NoWay() if call is None else find_way(policy, state.desk, look, review.name, call, at)
     if isinstance(way, NoWay):
         if way.cut_short:

@@ -221,12 +221,16 @@ class LiveSession:
         return self._end(ticket, lambda state, at: ending.settle(self.policy, state, ticket, fields, at))
 
     def fail(self, ticket: str, error: object) -> Verdict:
-        """A call has failed; what that means stands in the contract."""
+        """A call has failed; what that means stands in the contract.
+
+        What a tool has raised says nothing new of a call of which nobody knows, however often it is told.
+        """
         said = error if isinstance(error, str) else str(error) if isinstance(error, NotDone) else in_words(error)
         begun = not isinstance(error, NotDone)
+        by_tool = begun and isinstance(error, BaseException)
 
         def release(state: State, at: Time | None) -> Change[Verdict]:
-            return ending.release(self.policy, state, ticket, said, at, begun=begun)
+            return ending.release(self.policy, state, ticket, said, at, begun=begun, by_tool=by_tool)
 
         return self._end(ticket, release, said)
 

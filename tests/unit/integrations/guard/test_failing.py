@@ -51,6 +51,22 @@ class TestNobodyKnows:
             guard.run([ToolCall("pay", {}, ticket)])
         assert len({out.ticket for out in guard.out()}) == 3
 
+    @pytest.mark.parametrize("error", [TimeoutError("the bank did not answer"), "the bank did not answer"])
+    def test_a_failure_that_is_told_twice_takes_nothing_back(self, guard_of, error):
+        guard = guard_of('rule "g" { before each pay require Approval by human }', tools={"pay": lambda amount: amount})
+        pay = ToolCall("pay", {"amount": 500}, "c1")
+        guard.reserve([pay])
+        guard.decide(guard.reviews()[0].id, "allow", by="ana")
+        guard.reserve([pay])
+        assert guard.start("c1")
+        for _ in range(2):
+            assert guard.fail("c1", error) == Ok()
+        assert [out.ticket for out in guard.out()] == ["c1"]
+        (again,) = guard.reserve([ToolCall("pay", {"amount": 500}, "c2")])
+        assert again.status == "review", "the approval of the first is used up"
+        assert guard.fail("c1", NotDone("the bank says no")) == Ok()
+        assert guard.out() == []
+
     def test_it_counts_against_limits_and_satisfies_nothing(self, guard_of):
         contract = 'rule "once" { at most 1 pay } rule "first" { before ship require pay }'
         guard = guard_of(contract, tools={"pay": raises(ValueError("busy")), "ship": lambda: 1})

@@ -156,3 +156,18 @@ def test_slices_are_guarded_each_by_itself(guard_of):
     guard.settle("a")
     ship = guard.reserve([ToolCall("ship", {"id": 1}, "c"), ToolCall("ship", {"id": 2}, "d")])
     assert [d.admitted for d in ship] == [True, False]
+
+
+def test_a_person_may_modify_a_call_while_something_is_overdue(timed, clock):
+    """Whoever decides is not the one who is late."""
+    rules = (
+        'rule "soon" { within 10s after ?asked require answer } rule "g" { before each promise require Yes by human }'
+    )
+    guard = timed(rules, tools={"promise": lambda n: n, "answer": lambda: 1}, events=["asked"])
+    guard.receive("asked")
+    guard.run([ToolCall("promise", {"n": 1}, "c1")])
+    clock[0] += 1000
+    (review,) = guard.reviews()
+    assert guard.decide(review.id, "modify", by="ana", payload={"n": 2}).modified == {"n": 2}
+    assert guard.tick() != Ok(), "that it is late is still told"
+    assert guard.run([ToolCall("promise", {"n": 1}, "c2")])[0].result == 2
