@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from tests.mutants import kept
-from tests.mutants.drawing import drawn, modules_of
+from tests.mutants.drawing import drawn, modules_of, named
 from tests.mutants.nearest import digest_of, map_of, source_digest
 from tests.mutants.parts import KEPT, PARTS, ROOT, files_for
 from tests.mutants.report import Tried, as_json, told
@@ -34,13 +34,15 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=160, help="how many mistakes are planted")
     parser.add_argument("--part", action="append", choices=list(PARTS), help="where; may be repeated, all parts if not")
+    parser.add_argument("--only", action="append", metavar="ID", help="these mistakes alone, drawn or not")
     parser.add_argument("--jobs", type=int, default=2, help="how many processes at a time")
     parser.add_argument("--json", type=Path, help="write the report to this file as JSON too")
     parser.add_argument("--list", action="store_true", help="show what would be planted, and run nothing")
     wanted = parser.parse_args(arguments)
     names = wanted.part or list(PARTS)
     listed = kept.reasons(kept.LIST.read_text())
-    draw = drawn(modules_of(names), wanted.seed, wanted.count)
+    modules = modules_of(names)
+    draw = named(modules, wanted.only) if wanted.only else drawn(modules, wanted.seed, wanted.count)
     if wanted.list:
         for _, module, mutant in draw:
             say(f"{difference(module, mutant)}\n")

@@ -9,7 +9,7 @@ import pytest
 
 from tests.mutants import kept
 from tests.mutants.__main__ import main
-from tests.mutants.drawing import drawn, modules_of
+from tests.mutants.drawing import drawn, modules_of, named
 from tests.mutants.nearest import Map, map_of
 from tests.mutants.operators import OPERATORS
 from tests.mutants.parts import NEVER, PARTS, ROOT, SOURCE, files_for
@@ -48,6 +48,13 @@ def test_the_same_seed_draws_the_same_and_a_larger_count_more(modules):
     )
     assert some == again == more[:24]
     assert set(some) != set(others)
+
+
+def test_mistakes_can_be_asked_for_by_name(modules):
+    one, other = (mutant.id for _, _, mutant in drawn(modules, 1, 2))
+    assert {mutant.id for _, _, mutant in named(modules, [other, one])} == {one, other}
+    with pytest.raises(SystemExit, match="no mistake 0123456789 in projection, stores"):
+        named(modules, [one, "0123456789"])
 
 
 def test_a_draw_is_spread_over_parts_and_operators(modules):

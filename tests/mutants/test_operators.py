@@ -41,7 +41,7 @@ MISTAKES = {
     ],
     "arguments": [
         ("f(a, b.c)", {"f(b.c, a)"}),
-        ("f(a, a)\ngetattr(a, b)\nf(a, 'text')\nf(*a, b)", set()),
+        ("f(a, a)\ngetattr(a, b)\nmin(a, b)\nf(a, 'text')\nf(*a, b)", set()),
     ],
     "order": [
         ("self.a = f()\nself.b = 1", {"self.b = 1\nself.a = f()"}),
