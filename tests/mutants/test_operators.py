@@ -37,6 +37,7 @@ MISTAKES = {
     ],
     "logic": [
         ("a and not b", {"a or not b", "True and not b", "a and True", "a and (b)"}),
+        ("a or 0", {"a and 0", "False or 0"}),
         ("(a) or (b)  # or so", {"(a) and (b)  # or so", "(False) or (b)  # or so", "(a) or (False)  # or so"}),
     ],
     "arguments": [
