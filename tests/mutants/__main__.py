@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -19,13 +20,19 @@ from tests.mutants.nearest import digest_of, map_of, source_digest
 from tests.mutants.parts import KEPT, PARTS, ROOT, files_for
 from tests.mutants.report import Tried, as_json, told
 from tests.mutants.text import difference
-from tests.mutants.trying import Copies, tried
+from tests.mutants.trying import STOPPED, Copies, tried
 
 ESTIMATE = 60  # seconds of tests that are asked about one mistake, as they were measured
 
 
 def say(line: str) -> None:
     print(line, flush=True)  # noqa: T201 - the command's output
+
+
+def stop(*_: object) -> None:
+    """Ctrl-C: what is running is ended, and what is known by now is kept."""
+    STOPPED.set()
+    raise KeyboardInterrupt
 
 
 def main(arguments: list[str]) -> int:
@@ -81,24 +88,24 @@ def _part(name: str, draw: list, jobs: int, listed: dict) -> tuple[list[Tried], 
                 pool.submit(tried, copies, module, mutant.edits, whole.nearest(module, mutant, ESTIMATE)): mutant
                 for _, module, mutant in waiting
             }
-            try:
-                for number, done in enumerate(as_completed(asked), 1):
-                    mutant, verdict = asked[done], done.result()
-                    verdicts.keep(mutant.id, verdict, tests, digests)
-                    known[mutant.id] = verdict
-                    seconds = time.monotonic() - begun
-                    say(
-                        f"{name}: {number} of {len(waiting)} after {seconds:.0f} s: {mutant.place} {mutant.operator} "
-                        f"{mutant.id} {verdict.verdict} {verdict.by or f'({verdict.ran} tests)'}"
-                    )
-            except KeyboardInterrupt:
-                pool.shutdown(wait=False, cancel_futures=True)
-                say("stopped; the same command goes on from here")
-                raise SystemExit(130) from None
+            for number, done in enumerate(as_completed(asked), 1):
+                mutant, verdict = asked[done], done.result()
+                verdicts.keep(mutant.id, verdict, tests, digests)
+                known[mutant.id] = verdict
+                seconds = time.monotonic() - begun
+                say(
+                    f"{name}: {number} of {len(waiting)} after {seconds:.0f} s: {mutant.place} {mutant.operator} "
+                    f"{mutant.id} {verdict.verdict} {verdict.by or f'({verdict.ran} tests)'}"
+                )
     return [
         Tried(part, module, mutant, known[mutant.id], listed.get(mutant.id)) for part, module, mutant in draw
     ], left_out
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    signal.signal(signal.SIGINT, stop)
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        say("stopped; the same command goes on from here")
+        sys.exit(130)

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from tests.mutants import kept
+from tests.mutants import kept, trying
 from tests.mutants.__main__ import main
 from tests.mutants.drawing import drawn, modules_of, named
 from tests.mutants.nearest import Map, map_of
@@ -160,6 +160,13 @@ def test_a_mistake_that_cannot_even_be_imported_is_found(tmp_path):
     with Copies(tmp_path, 1) as copies:
         assert tried(copies, module, (Edit(0, 0, b"raise KeyError\n"),), {f"{SESSIONS}::any": 3.0}).is_found
         assert tried(copies, module, (), {}) == Verdict("unreached")
+
+
+def test_what_runs_when_it_is_stopped_has_no_verdict(tmp_path, monkeypatch):
+    module = of_source("session/session.py")
+    monkeypatch.setattr(trying.STOPPED, "is_set", lambda: True)
+    with Copies(tmp_path, 1) as copies, pytest.raises(InterruptedError):
+        tried(copies, module, (), {f"{SESSIONS}::any": 3.0})
 
 
 LISTED = "# Title\n\nText.\n\n- `0123456789` `trace/values.py` in `f`, `a < b` → `a <= b`: never equal\n"
