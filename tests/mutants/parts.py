@@ -119,7 +119,7 @@ PARTS = {
 NEVER = {
     "browser/*": "they start a browser",
     "audit/test_engines.py": "they start Ray and Spark",
-    "audit/test_page*.py": "they start a browser",
+    "audit/test_page.py": "it starts a browser",
     "stores/test_agent_kills.py": "they kill processes, which no coverage sees",
     "stores/test_guard_crashes.py": "they kill processes, which no coverage sees",
     "stores/test_servers.py": "they start and stop servers",
