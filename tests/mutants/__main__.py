@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from tests.mutants import kept
-from tests.mutants.drawing import drawn, modules_of
+from tests.mutants.drawing import drawn, modules_of, named
 from tests.mutants.nearest import digest_of, map_of, source_digest
 from tests.mutants.parts import KEPT, PARTS, ROOT, files_for
 from tests.mutants.report import Tried, as_json, told
 from tests.mutants.text import difference
-from tests.mutants.trying import Copies, tried
+from tests.mutants.trying import STOPPED, Copies, tried
 
 ESTIMATE = 60  # seconds of tests that are asked about one mistake, as they were measured
 
@@ -28,19 +29,27 @@ def say(line: str) -> None:
     print(line, flush=True)  # noqa: T201 - the command's output
 
 
+def stop(*_: object) -> None:
+    """Ctrl-C: what is running is ended, and what is known by now is kept."""
+    STOPPED.set()
+    raise KeyboardInterrupt
+
+
 def main(arguments: list[str]) -> int:
     """Run the command."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=160, help="how many mistakes are planted")
     parser.add_argument("--part", action="append", choices=list(PARTS), help="where; may be repeated, all parts if not")
+    parser.add_argument("--only", action="append", metavar="ID", help="these mistakes alone, drawn or not")
     parser.add_argument("--jobs", type=int, default=2, help="how many processes at a time")
     parser.add_argument("--json", type=Path, help="write the report to this file as JSON too")
     parser.add_argument("--list", action="store_true", help="show what would be planted, and run nothing")
     wanted = parser.parse_args(arguments)
     names = wanted.part or list(PARTS)
     listed = kept.reasons(kept.LIST.read_text())
-    draw = drawn(modules_of(names), wanted.seed, wanted.count)
+    modules = modules_of(names)
+    draw = named(modules, wanted.only) if wanted.only else drawn(modules, wanted.seed, wanted.count)
     if wanted.list:
         for _, module, mutant in draw:
             say(f"{difference(module, mutant)}\n")
@@ -79,24 +88,24 @@ def _part(name: str, draw: list, jobs: int, listed: dict) -> tuple[list[Tried], 
                 pool.submit(tried, copies, module, mutant.edits, whole.nearest(module, mutant, ESTIMATE)): mutant
                 for _, module, mutant in waiting
             }
-            try:
-                for number, done in enumerate(as_completed(asked), 1):
-                    mutant, verdict = asked[done], done.result()
-                    verdicts.keep(mutant.id, verdict, tests, digests)
-                    known[mutant.id] = verdict
-                    seconds = time.monotonic() - begun
-                    say(
-                        f"{name}: {number} of {len(waiting)} after {seconds:.0f} s: {mutant.place} {mutant.operator} "
-                        f"{mutant.id} {verdict.verdict} {verdict.by or f'({verdict.ran} tests)'}"
-                    )
-            except KeyboardInterrupt:
-                pool.shutdown(wait=False, cancel_futures=True)
-                say("stopped; the same command goes on from here")
-                raise SystemExit(130) from None
+            for number, done in enumerate(as_completed(asked), 1):
+                mutant, verdict = asked[done], done.result()
+                verdicts.keep(mutant.id, verdict, tests, digests)
+                known[mutant.id] = verdict
+                seconds = time.monotonic() - begun
+                say(
+                    f"{name}: {number} of {len(waiting)} after {seconds:.0f} s: {mutant.place} {mutant.operator} "
+                    f"{mutant.id} {verdict.verdict} {verdict.by or f'({verdict.ran} tests)'}"
+                )
     return [
         Tried(part, module, mutant, known[mutant.id], listed.get(mutant.id)) for part, module, mutant in draw
     ], left_out
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    signal.signal(signal.SIGINT, stop)
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        say("stopped; the same command goes on from here")
+        sys.exit(130)

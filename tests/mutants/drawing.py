@@ -37,6 +37,20 @@ def drawn(modules: dict[str, list[Module]], seed: int, count: int) -> list[tuple
     return found[:count]
 
 
+def named(modules: dict[str, list[Module]], names: Sequence[str]) -> list[tuple[str, Module, Mutant]]:
+    """The mistakes of these names; `SystemExit` if one of them is none."""
+    found = [
+        (part, module, mutant)
+        for part, held in modules.items()
+        for module in held
+        for mutant in mutants_of(module)
+        if mutant.id in names
+    ]
+    if missing := set(names) - {mutant.id for _, _, mutant in found}:
+        raise SystemExit(f"there is no mistake {', '.join(sorted(missing))} in {', '.join(modules)}")
+    return found
+
+
 def _taken(part: str, modules: list[Module], seed: int) -> Iterator[tuple[str, Module, Mutant]]:
     """The mistakes of a part, one of each operator in turn; those that do not compile are passed over."""
     queues: dict[str, list[tuple[Module, Mutant]]] = {name: [] for name in OPERATORS}

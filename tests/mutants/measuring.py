@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections import defaultdict
 from pathlib import Path
 
@@ -46,9 +47,11 @@ def pytest_runtest_logreport(report) -> None:
 
 def pytest_sessionfinish() -> None:
     COVERAGE.stop()
-    COVERAGE.save()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", coverage.exceptions.CoverageWarning)  # that a file uses nothing of accord
+        COVERAGE.save()
     PLACE.with_suffix(".json").write_text(json.dumps({"seconds": SECONDS, "not_passed": NOT_PASSED}))
 
 
 def pytest_unconfigure() -> None:
-    os._exit(0)
+    os._exit(0)  # whatever tests have left running

@@ -206,6 +206,6 @@ def _measure(file: str, place: Path, copies: Copies) -> None:
         if said is None:
             told.write_text(json.dumps({"why": f"takes longer than {LONGEST_FILE} seconds"}))
         elif not told.exists():
-            told.write_text(json.dumps({"why": f"nothing of accord was measured: {said[-200:].strip()}"}))
+            told.write_text(json.dumps({"why": f"could not be measured: {said[-200:].strip()}"}))
         else:
             told.write_text(json.dumps({**json.loads(told.read_text()), "source": str(copy.source)}))

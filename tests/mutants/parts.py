@@ -59,9 +59,6 @@ PARTS = {
             "unit/monitor/*",
             "spec/*",
             "properties/test_sessions.py",
-            "properties/test_differential*",
-            "properties/test_long_runs.py",
-            "properties/test_planted_time.py",
             "faults/test_threads*",
         ),
     ),
@@ -122,13 +119,15 @@ PARTS = {
 NEVER = {
     "browser/*": "they start a browser",
     "audit/test_engines.py": "they start Ray and Spark",
-    "audit/test_page*.py": "they start a browser",
+    "audit/test_page.py": "it starts a browser",
     "stores/test_agent_kills.py": "they kill processes, which no coverage sees",
     "stores/test_guard_crashes.py": "they kill processes, which no coverage sees",
     "stores/test_servers.py": "they start and stop servers",
     "faults/test_ledger_crashes.py": "they kill processes, which no coverage sees",
     "faults/test_guard_interrupts.py": "they trace lines themselves",
     "faults/test_threads*": "they trace lines themselves",
+    "properties/test_differential*": "they run for long",
+    "properties/test_planted_time.py": "it plants mistakes itself, and runs for long",
     "spec/agents/*": "they look at the text of agents, and run for long",
 }
 

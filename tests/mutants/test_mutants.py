@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import pytest
 
-from tests.mutants import kept
+from tests.mutants import kept, trying
 from tests.mutants.__main__ import main
-from tests.mutants.drawing import drawn, modules_of
+from tests.mutants.drawing import drawn, modules_of, named
 from tests.mutants.nearest import Map, map_of
 from tests.mutants.operators import OPERATORS
 from tests.mutants.parts import NEVER, PARTS, ROOT, SOURCE, files_for
@@ -48,6 +48,13 @@ def test_the_same_seed_draws_the_same_and_a_larger_count_more(modules):
     )
     assert some == again == more[:24]
     assert set(some) != set(others)
+
+
+def test_mistakes_can_be_asked_for_by_name(modules):
+    one, other = (mutant.id for _, _, mutant in drawn(modules, 1, 2))
+    assert {mutant.id for _, _, mutant in named(modules, [other, one])} == {one, other}
+    with pytest.raises(SystemExit, match="no mistake 0123456789 in projection, stores"):
+        named(modules, [one, "0123456789"])
 
 
 def test_a_draw_is_spread_over_parts_and_operators(modules):
@@ -153,6 +160,13 @@ def test_a_mistake_that_cannot_even_be_imported_is_found(tmp_path):
     with Copies(tmp_path, 1) as copies:
         assert tried(copies, module, (Edit(0, 0, b"raise KeyError\n"),), {f"{SESSIONS}::any": 3.0}).is_found
         assert tried(copies, module, (), {}) == Verdict("unreached")
+
+
+def test_what_runs_when_it_is_stopped_has_no_verdict(tmp_path, monkeypatch):
+    module = of_source("session/session.py")
+    monkeypatch.setattr(trying.STOPPED, "is_set", lambda: True)
+    with Copies(tmp_path, 1) as copies, pytest.raises(InterruptedError):
+        tried(copies, module, (), {f"{SESSIONS}::any": 3.0})
 
 
 LISTED = "# Title\n\nText.\n\n- `0123456789` `trace/values.py` in `f`, `a < b` → `a <= b`: never equal\n"

@@ -37,11 +37,12 @@ MISTAKES = {
     ],
     "logic": [
         ("a and not b", {"a or not b", "True and not b", "a and True", "a and (b)"}),
+        ("a or 0", {"a and 0", "False or 0"}),
         ("(a) or (b)  # or so", {"(a) and (b)  # or so", "(False) or (b)  # or so", "(a) or (False)  # or so"}),
     ],
     "arguments": [
         ("f(a, b.c)", {"f(b.c, a)"}),
-        ("f(a, a)\ngetattr(a, b)\nf(a, 'text')\nf(*a, b)", set()),
+        ("f(a, a)\ngetattr(a, b)\nmin(a, b)\nf(a, 'text')\nf(*a, b)", set()),
     ],
     "order": [
         ("self.a = f()\nself.b = 1", {"self.b = 1\nself.a = f()"}),

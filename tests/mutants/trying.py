@@ -14,6 +14,8 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib.util import cache_from_source
@@ -25,6 +27,10 @@ from tests.mutants.text import Module
 
 SECONDS = 90  # for the tests of one mistake
 STARTING = 45  # and for starting Python on a busy machine
+
+
+STOPPED = threading.Event()
+"""Set by Ctrl-C: nothing more is run, and of what is running nothing is believed."""
 
 
 @dataclass(frozen=True)
@@ -128,12 +134,18 @@ def _asked(copy: Copy, tests: dict[str, float]) -> Verdict:
 
 def ended(ran: subprocess.Popen, seconds: float) -> str | None:
     """What a process has said when it is over; `None` if it had to be ended. All it has started is ended too."""
+    until = time.monotonic() + seconds
     try:
-        said, _ = ran.communicate(timeout=seconds)
-        return said.decode(errors="replace")
-    except subprocess.TimeoutExpired:
-        return None
+        while not STOPPED.is_set():
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                said, _ = ran.communicate(timeout=1)
+                return said.decode(errors="replace")
+            if time.monotonic() > until:
+                return None
+        raise InterruptedError
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(ran.pid, signal.SIGKILL)
         ran.wait()
+        if ran.stdout is not None:
+            ran.stdout.close()

@@ -63,7 +63,9 @@ def logic(module: Module) -> Found:
                     if edit := _token(module, left, right, token, other):
                         yield node, (edit,)
                 for value in values:
-                    if not any(isinstance(each, ast.NamedExpr) for each in ast.walk(value)):
+                    if not isinstance(value, ast.Constant) and not any(
+                        isinstance(each, ast.NamedExpr) for each in ast.walk(value)
+                    ):
                         yield node, (module.put(value, nothing),)
 
 

@@ -1,5 +1,7 @@
 """Sessions of several roles: order, blame, endpoints, payloads, rules, conversations."""
 
+import itertools
+import random
 import sys
 import threading
 
@@ -347,9 +349,16 @@ def test_memory_of_joints_is_bounded():
         "protocol P { rec X { A -> B: x; C -> D: y; continue X } }", limits=Limits(remembered_standings=8)
     )
     session = Session(contract)
+    sizes = []
+    for _ in range(50):  # what is under way makes every one of these another joint
+        assert session["A"].send("x", to="B") == Ok()
+        sizes.append(len(session._crew._known))
     for _ in range(50):
-        assert session.observe("A", "B", "x") == session.observe("C", "D", "y") == Ok()
-    assert len(session._crew._known) <= 8
+        assert session["B"].receive("x", sender="A") == Ok()
+        sizes.append(len(session._crew._known))
+    assert isinstance(session["B"].receive("x", sender="A"), Violation)
+    assert max(sizes) == 8
+    assert sizes.count(1) > 10
 
 
 @pytest.mark.parametrize("rules", [False, True])
@@ -373,3 +382,55 @@ def test_threads_take_turns(rules, request):
         thread.join()
     assert session.trace.count("A -> B: x") >= 100
     assert session.states == {"A": 0, "B": 0}
+
+
+RING = """
+protocol Ring {
+    rec Again {
+        choice at A { A -> B: pass; B -> C: pass; C -> A: pass; continue Again }
+        or { A -> B: stop; B -> C: stop }
+    }
+}
+"""
+
+
+def said_of_everything(contract, walks=12, steps=9):
+    """What sessions answer to all exchanges at all places of some walks: the legal one is made last."""
+    answers = []
+    for walk in range(walks):
+        dice = random.Random(walk)
+        session = Session(contract, mode="refuse")
+        for _ in range(steps):
+            exchanges = [(*pair, label) for pair in itertools.permutations("ABC", 2) for label in ("pass", "stop")]
+            dice.shuffle(exchanges)
+            verdicts = {exchange: session.observe(*exchange) for exchange in exchanges}
+            answers += [(walk, session.states, *pair) for pair in verdicts.items()]
+        answers.append((session.status, session.trace))
+    return answers
+
+
+@pytest.mark.parametrize("remembered", [1, 2, 3])
+def test_what_is_remembered_or_forgotten_of_a_protocol_changes_no_answer(remembered):
+    """Neither who walked it before, nor how few of its places are remembered, nor that they are forgotten meanwhile."""
+    warm = accord.compile(RING)
+    cold = said_of_everything(warm)
+    assert said_of_everything(warm) == cold
+    assert said_of_everything(accord.compile(RING, limits=Limits(remembered_standings=remembered))) == cold
+    one, other = (Session(warm, mode="refuse") for _ in range(2))
+    assert one.observe("A", "B", "pass") == one.observe("B", "C", "pass") == Ok()
+    for exchange in itertools.permutations("ABC", 2):
+        assert (other.observe(*exchange, "pass") == Ok()) is (exchange == ("A", "B"))
+        other = Session(warm, mode="refuse")
+
+
+@pytest.mark.parametrize("over", ["halted", "closed"])
+def test_where_a_session_is_over_nobody_may_do_anything(over):
+    session = Session("protocol P { rec X { A -> B: x; continue X } }")
+    ends = session["A"], session["B"]
+    assert ends[0].send("x", to="B") == Ok()
+    assert [end.allowed() for end in ends] == [["A -> B: x"]] * 2
+    if over == "halted":
+        assert isinstance(ends[1].send("x", to="A"), Violation)
+    else:
+        session.close()
+    assert [end.allowed() for end in ends] == [[], []]
