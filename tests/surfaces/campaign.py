@@ -42,8 +42,7 @@ def campaign(seed: str, quick: int, slow: int, seen: Seen) -> str | None:
                     return _told(pair, name, why)
                 outcomes[name] = found
                 seen.add(name, pair)
-        # A guard lets time pass before it looks at a call, so it says that something is overdue in other words.
-        why = None if "time" in pair.uses else _sentences(outcomes)
+        why = _sentences(outcomes)
         if why is not None:
             return told(pair, why)
     return _fill(rng, seen, quick)

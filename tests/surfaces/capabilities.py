@@ -90,14 +90,7 @@ BY_NATURE: dict[str, dict[str, str]] = {
     | {"fails unknown": "its report does not yet say `complete` where a lost call changes nothing"}
     | {"waiting": "a node cannot wait for other nodes: what a guard would hold is told to ask again"},
     "tool middleware": dict.fromkeys(("late", "overlap", "unended"), _IN_TURN)
-    | dict.fromkeys(("text", "program events", "approvals"), "it is asked about tools alone")
-    | dict.fromkeys(("time",), "its monitor is told no time")
-    | dict.fromkeys(
-        ("several out", "waiting", "foreseen", "several reasons"), "all calls of a message are judged before any runs"
-    )
-    | dict.fromkeys(
-        ("fails undone", "fails unknown", "retries"), "a monitor takes nothing back: a failed call has ended"
-    ),
+    | dict.fromkeys(("text", "program events", "approvals"), "it is asked about tools alone"),
     "trace": dict.fromkeys(_SEVERAL, _ONE_AT_A_TIME) | {"time": "a run has times of its own form"},
     "studio": dict.fromkeys(("program events", "approvals"), _NO_EVENTS),
     "audit openai-chat": dict.fromkeys(_FAILURES, _NO_ERRORS)

@@ -265,7 +265,9 @@ class Watcher(Judge):
         """All of them, when the run is over."""
         if self.was_torn:
             self.used.add("several reasons")
-        is_open = self.held or any(call.state == "out" for call in self.calls.values())
+        is_open = Counter(one.id for one in self.run if one.kind == "call") - Counter(
+            one.id for one in self.run if one.kind in ENDS
+        )
         return frozenset(self.used | ({"unended"} if is_open else set()) | ({"long"} if len(self.run) >= 60 else set()))
 
 

@@ -344,8 +344,6 @@ class StepJudge(Judge):
         tally.messages += run.messages[-1].index + 1 if run.messages else 0
         if seen.first is not None:
             return self.verdict(run, seen.first, "violating", seen.events, seen.refused)
-        if is_timed and seen.at is None:
-            raise UsageError("the contract uses time, and nothing that it looks at was recorded with one")
         status, owed = ending(*replay.close(seen.at))
         return self.verdict(run, None if owed is None else Breach(owed, None, seen.events), status, seen.events, 0)
 
