@@ -11,11 +11,13 @@ from tests.surfaces.census import Seen, there
 from tests.surfaces.comparing import Drive, difference, drive, shrunk, told
 from tests.surfaces.generate import Pair, random_pair
 from tests.surfaces.happenings import Outcome
+from tests.surfaces.once import compiled_once
 from tests.surfaces.surfaces import FORMATS, SLOW, SURFACES
 
 __all__ = ["campaign", "first_difference"]
 
 
+@compiled_once()
 def campaign(seed: str, quick: int, slow: int, seen: Seen) -> str | None:
     """Drive so many pairs through each surface; the first difference, made small."""
     rng = Random(f"surfaces {seed}")
@@ -79,6 +81,7 @@ def _sentences(outcomes: dict[str, Outcome]) -> str | None:
     return "the first violation is told in several ways: " + "; ".join(f"{by}: {text}" for text, by in said.items())
 
 
+@compiled_once()
 def first_difference(seed: str, name: str, surface: Drive, most: int) -> str | None:
     """How a surface differs from the reference within so many pairs; sentences aside."""
     rng = Random(f"planted {seed}")

@@ -8,8 +8,8 @@ from __future__ import annotations
 from random import Random
 
 from accord.errors import ContractError
-from accord.language import parse
 from accord.language.tree import Document
+from tests.surfaces.once import read
 
 __all__ = ["CONSTRUCTS", "STRANGER", "TOOLS", "Written", "random_contract"]
 
@@ -42,7 +42,7 @@ def random_contract(rng: Random, features: frozenset[str]) -> Written:
         writer = Writer(rng, features)
         text = writer.contract()
         try:
-            return Written(text, parse(text), writer.made, writer.labels)
+            return Written(text, read(text), writer.made, writer.labels)
         except ContractError:
             continue  # what is put together at random is not always well-formed
 

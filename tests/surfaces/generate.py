@@ -10,11 +10,11 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from random import Random
 
-from accord.language import parse
 from accord.language.rules import ForbidSequence, Within
 from tests.surfaces.capabilities import failure_lines, is_open, keeps_names
 from tests.surfaces.contracts import GATE, SIGN, STRANGER, TOOLS, Written, random_contract
 from tests.surfaces.happenings import ENDS, Happening, Outcome, Run
+from tests.surfaces.once import read
 from tests.surfaces.reference import Firm, Judge, arguments_of, end_of
 
 __all__ = ["Pair", "pair_of", "random_pair"]
@@ -282,7 +282,7 @@ def is_foreseen(document, run: Run, outcome: Outcome) -> bool:
 
 def pair_of(text: str, run: Run, made: set[str] = frozenset()) -> Pair:
     """A pair that somebody has written down, or that shrinking has made."""
-    document = parse(text)
+    document = read(text)
     found = set(made)
     found |= {"events block"} if document.events is not None else set()
     found |= {"named otherwise"} if document.events is not None and keeps_names(document.events) else set()

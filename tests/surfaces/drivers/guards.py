@@ -18,10 +18,6 @@ from tests.surfaces.happenings import ENDS, Finding, Outcome, Run, call_of, in_o
 
 __all__ = ["by_arun", "by_hand", "by_run"]
 
-QUIET = 40
-"""Turns of an event loop after which nothing moves any more that does not wait for the run."""
-
-
 DECLARED = {"events": [SIGN, GATE]} if "events" in inspect.signature(Guard).parameters else {}
 """What the program reports."""
 
@@ -112,6 +108,13 @@ def by_arun(contract: Contract, run: Run, **options) -> Outcome:
     return asyncio.run(_by_arun(contract, run, options))
 
 
+async def _quiet(loop) -> None:
+    """Until nothing moves any more that does not wait for the run."""
+    await asyncio.sleep(0)
+    while loop._ready:
+        await asyncio.sleep(0)
+
+
 async def _by_arun(contract: Contract, run: Run, options: dict) -> Outcome:
     loop = asyncio.get_running_loop()
     futures: dict[str, asyncio.Future] = {}
@@ -133,8 +136,7 @@ async def _by_arun(contract: Contract, run: Run, options: dict) -> Outcome:
             futures[one.id].exception()  # somebody has looked at it, whether or not the call ever ran
         else:
             here.say(here.at)
-        for _ in range(QUIET):
-            await asyncio.sleep(0)
+        await _quiet(loop)
         here.at += 1
     for places, task in tasks:
         if task.done():
