@@ -97,19 +97,17 @@ BY_NATURE: dict[str, dict[str, str]] = {
     | dict.fromkeys(("program events", "approvals"), _NO_EVENTS)
     | {"time": _NO_TIME},
     "audit openai-responses": dict.fromkeys(_FAILURES, _NO_ERRORS)
-    | dict.fromkeys(
-        (*_SEVERAL, "unended"), "a response is a list of items, and none says which of them the model gave together"
-    )
+    | {"overlap": "calls of two answers with nothing between them look like those of one"}
     | dict.fromkeys(("program events", "approvals"), _NO_EVENTS)
     | {"time": _NO_TIME},
     "audit anthropic": dict.fromkeys(("program events", "approvals"), _NO_EVENTS) | {"time": _NO_TIME},
     "audit session": dict.fromkeys(("program events", "approvals"), _NO_EVENTS),
     "audit tau2-bench": dict.fromkeys(("program events", "approvals"), _NO_EVENTS),
     "audit otlp": dict.fromkeys(("program events", "approvals", "text"), _NO_EVENTS)
-    | dict.fromkeys((*_SEVERAL, "unended"), "a span is a call and its end, and says nothing of messages")
+    | {"unended": "a span is a call and its end"}
+    | {"overlap": "calls that run at the same time are taken for those of one answer, where no answer is recorded"}
     | {"time": _NO_TIME},
-    "audit mapping": dict.fromkeys((*_SEVERAL, "unended"), "a record is a happening, and says nothing of messages")
-    | {"approvals": "a record does not say who made an event happen"},
+    "audit mapping": {"approvals": "a record does not say who made an event happen"},
 }
 """What a surface cannot have, with the reason."""
 

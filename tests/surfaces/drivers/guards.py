@@ -111,7 +111,7 @@ def by_arun(contract: Contract, run: Run, **options) -> Outcome:
 async def _quiet(loop) -> None:
     """Until nothing moves any more that does not wait for the run."""
     await asyncio.sleep(0)
-    while loop._ready:
+    while loop._ready:  # noqa: ASYNC110 - nobody tells that nothing moves
         await asyncio.sleep(0)
 
 
