@@ -7,7 +7,7 @@ from random import Random
 
 from accord import compile
 from tests.surfaces.capabilities import can
-from tests.surfaces.census import Seen, there
+from tests.surfaces.census import Seen, there, wanted_for
 from tests.surfaces.comparing import Drive, difference, drive, shrunk, told
 from tests.surfaces.generate import Pair, random_pair
 from tests.surfaces.happenings import Outcome
@@ -15,6 +15,9 @@ from tests.surfaces.once import compiled_once
 from tests.surfaces.surfaces import FORMATS, SLOW, SURFACES
 
 __all__ = ["campaign", "first_difference"]
+
+MOST_MORE = 2_000
+"""Pairs for what was never seen so far."""
 
 
 @compiled_once()
@@ -47,21 +50,24 @@ def campaign(seed: str, quick: int, slow: int, seen: Seen) -> str | None:
         why = _sentences(outcomes)
         if why is not None:
             return told(pair, why)
-    return _fill(rng, seen, quick)
+    return _fill(rng, seen)
 
 
-def _fill(rng: Random, seen: Seen, most: int) -> str | None:
-    """Go on for a while with the surfaces at which something was never seen so far."""
-    for _ in range(most):
-        lacking = [place for _, place in seen.lacking(1)]
+def _fill(rng: Random, seen: Seen) -> str | None:
+    """Go on for a while with what was never seen so far at some surface."""
+    for _ in range(MOST_MORE):
+        lacking = seen.lacking(1)
         if not lacking:
             break
-        pair = random_pair(rng, can(lacking[0]))
-        why = drive(pair, SURFACES[lacking[0]])
-        if why is not None:
-            return _told(pair, lacking[0], why)
-        seen.pair(pair, can(lacking[0]))
-        seen.add(lacking[0], pair)
+        row, place = lacking[0]
+        pair = random_pair(rng, can(place), wanted_for(row))
+        seen.pair(pair, can(place))
+        contract = compile(pair.written.text)
+        for name in {place: None} | {name: None for _, name in lacking if pair.uses <= can(name)}:
+            why = drive(pair, SURFACES[name], contract)
+            if why is not None:
+                return _told(pair, name, why)
+            seen.add(name, pair)
     return None
 
 

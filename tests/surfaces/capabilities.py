@@ -67,7 +67,6 @@ _IN_TURN = "it runs the tools of a message in turn, so they end in the order of 
 _NO_ERRORS = "the format does not say whether a tool failed"
 _NO_EVENTS = "the format holds what models and tools say, and nothing that the program reports"
 _NO_TIME = "the format holds no times"
-_TOO_RARE = "too rare to be met among so few"
 _NOT_CLOSED = "a guard is not closed while calls are running"
 _ASKS_AGAIN = "whoever reserves cannot wait, and is told to ask again"
 _FAILURES = ("fails undone", "fails done", "fails unknown", "retries")
@@ -81,13 +80,11 @@ BY_NATURE: dict[str, dict[str, str]] = {
     "guard run": dict.fromkeys(("late", "overlap", "unended"), _IN_TURN),
     "guard arun": {"unended": _NOT_CLOSED, "overlap": "batches that run at the same time wait each for its own"},
     "guard by hand": {"waiting": _ASKS_AGAIN, "unended": _NOT_CLOSED},
-    "guard in memory store": {"waiting": _ASKS_AGAIN, "unended": _NOT_CLOSED, "several reasons": _TOO_RARE},
-    "guard in sqlite": {"waiting": _ASKS_AGAIN, "unended": _NOT_CLOSED, "several reasons": _TOO_RARE},
+    "guard in memory store": {"waiting": _ASKS_AGAIN, "unended": _NOT_CLOSED},
+    "guard in sqlite": {"waiting": _ASKS_AGAIN, "unended": _NOT_CLOSED},
     "langchain": dict.fromkeys(("late", "overlap", "unended"), _IN_TURN)
     | dict.fromkeys(("program events", "approvals"), "the program around an agent has no entry there")
     | dict.fromkeys(("gates", "text"), "its driver answers no questions and says nothing")
-    | dict.fromkeys(("long", "several reasons"), _TOO_RARE)
-    | {"fails unknown": "its report does not yet say `complete` where a lost call changes nothing"}
     | {"waiting": "a node cannot wait for other nodes: what a guard would hold is told to ask again"},
     "tool middleware": dict.fromkeys(("late", "overlap", "unended"), _IN_TURN)
     | dict.fromkeys(("text", "program events", "approvals"), "it is asked about tools alone"),

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from accord import compile
 from accord.errors import ContractError, UsageError
+from accord.machine.contract import Contract
 from tests.surfaces.generate import Pair, pair_of
 from tests.surfaces.happenings import ENDS, Outcome, Run, shown
 
@@ -36,10 +37,10 @@ def difference(expected: Outcome, found: Outcome) -> str | None:
     return None
 
 
-def drive(pair: Pair, surface: Drive) -> str | None:
+def drive(pair: Pair, surface: Drive, contract: Contract | None = None) -> str | None:
     """Drive a pair through a surface; the difference, in words."""
     try:
-        found = surface(compile(pair.written.text), pair.run)
+        found = surface(contract or compile(pair.written.text), pair.run)
     except Exception as error:
         return f"it raised {error!r}"
     return difference(pair.outcome, found)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from itertools import count
 from random import Random
 
 from accord.language.rules import ForbidSequence, Within
@@ -30,6 +31,7 @@ LONG = (60, 80)
 MOST_OPEN = 4
 """Calls that may or may not have happened, at once: each multiplies what is possible."""
 MOST_STATES = 300
+MOST_TRIES = 100
 
 
 @dataclass(frozen=True)
@@ -42,11 +44,11 @@ class Pair:
     outcome: Outcome
 
 
-def random_pair(rng: Random, features: frozenset[str]) -> Pair:
-    """A pair that uses nothing but these features."""
-    while True:
-        written = random_contract(rng, features)
-        author = Author(rng, written, features)
+def random_pair(rng: Random, features: frozenset[str], wanted: str | None = None) -> Pair:
+    """A pair that uses nothing but these features; if something is wanted, mostly one that uses that."""
+    for tries in count():
+        written = random_contract(rng, features, wanted)
+        author = Author(rng, written, features, wanted)
         run = author.run()
         if not any(one.kind == "call" for one in run) or not any(one.kind in ENDS for one in run):
             continue
@@ -55,15 +57,16 @@ def random_pair(rng: Random, features: frozenset[str]) -> Pair:
             outcome = author.judge.close()
             if "several out" in used and is_foreseen(written.document, run, outcome):
                 used |= {"foreseen"}
-            if used <= features:
+            if used <= features and (wanted is None or wanted in used or tries > MOST_TRIES):
                 return Pair(written, run, used, outcome)
+    raise AssertionError
 
 
 class Author:
     """Makes up a run."""
 
-    def __init__(self, rng: Random, written: Written, features: frozenset[str]) -> None:
-        self.rng, self.written, self.features = rng, written, features
+    def __init__(self, rng: Random, written: Written, features: frozenset[str], wanted: str | None = None) -> None:
+        self.rng, self.written, self.features, self.wanted = rng, written, features, wanted
         self.judge = Watcher(written, 0.0)
         self.names = [*TOOLS, *([STRANGER] if "strangers" in features and rng.random() < 0.3 else [])]
         self.is_timed = self.judge.is_timed
@@ -71,7 +74,7 @@ class Author:
         self.pending: list[int] = []  # calls without an end, as they stand in the run
         self.failed: list[Happening] = []
         alone = self.is_timed or "several out" not in features
-        self.most = 1 if alone else rng.choice((1, 2, 2, 3, 4))
+        self.most = 1 if alone else rng.choice((1, 2, 2, 3, 4) if wanted != "foreseen" else (2, 3, 4))
         self.overlaps = not alone and "overlap" in features and rng.random() < 0.3
         self.shuffles = "late" in features and rng.random() < 0.5
         self.hangs = "unended" in features and not self.is_timed and rng.random() < 0.2
@@ -81,7 +84,8 @@ class Author:
 
     def run(self) -> Run:
         rng = self.rng
-        length = rng.choice(LONG) if "long" in self.features and rng.random() < 0.06 else rng.choice(LENGTHS)
+        is_long = "long" in self.features and (self.wanted == "long" or rng.random() < 0.06)
+        length = rng.choice(LONG) if is_long else rng.choice(LENGTHS)
         while len(self.judge.run) < length and self.judge.most_states < MOST_STATES and not self.is_over:
             if self.is_timed and self.has_begun and rng.random() < 0.4:
                 self.now += rng.choice((0.25, 0.5, 1, 2, 4))
@@ -150,7 +154,7 @@ class Author:
             if self.is_legal(name, arguments):
                 break
         else:
-            self.is_over = rng.random() < 0.5  # there is nothing to be done any more
+            self.is_over = rng.random() < 0.5 and self.wanted != "long"  # there is nothing to be done any more
         if self.failed and "retries" in self.features and rng.random() < 0.4:
             again = self.failed.pop()
             if all(self.judge.run[place].id != again.id for place in self.pending):
@@ -168,7 +172,14 @@ class Author:
         if label.name is None or ("!", label.name) not in here.projection.named:
             return not here.projection.is_closed
         item = type("Asked", (), {"event": here._event("!", one, label.name, arguments), "to_rules": False})
-        return here.refuses(item) is None
+        if self.wanted == "several reasons":
+            here.refuses(item)
+            return here.is_torn or (self.rng.random() < 0.3 and here.refuses(item) is None)
+        here.foresees = self.wanted != "foreseen"  # what is legal but for what others may return is what is wanted
+        try:
+            return here.refuses(item) is None
+        finally:
+            here.foresees = True
 
     def end(self) -> None:
         rng = self.rng

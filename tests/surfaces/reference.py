@@ -436,7 +436,7 @@ class Judge:
         """
         while self.log and (not isinstance(self.log[0], Call) or self.log[0].state in {"counted", "undone"}):
             self.certain = self._follow(self.certain, self.log.pop(0), foresees=foresees)
-        about = [(id(item), getattr(item, "state", None)) for item in self.log]
+        about = [self.foresees, *((id(item), getattr(item, "state", None)) for item in self.log)]
         known = self._known.get(foresees)
         if known is not None and known[0] is self.certain and known[1] == about:  # it is asked of every idea for a call
             return known[2]
