@@ -35,6 +35,7 @@ FEATURES = {
     "text": "what the user and the agent say",
     "program events": "events that the program reports",
     "approvals": "events that the program reports of a named person",
+    "answers": "a person is asked about a call, and allows it, with other arguments or not, or denies it",
     "several out": "several calls that are out at once",
     "waiting": "calls that are held until others have ended",
     "foreseen": "what a call that is out may return decides about another one",
@@ -84,27 +85,28 @@ BY_NATURE: dict[str, dict[str, str]] = {
     "guard in sqlite": {"waiting": _ASKS_AGAIN, "unended": _NOT_CLOSED},
     "langchain": dict.fromkeys(("late", "overlap", "unended"), _IN_TURN)
     | dict.fromkeys(("program events", "approvals"), "the program around an agent has no entry there")
-    | dict.fromkeys(("gates", "text"), "its driver answers no questions and says nothing")
+    | dict.fromkeys(("gates", "answers"), "its driver does not answer the questions that end a turn")
+    | {"text": "what is said between two calls would be a turn of its own"}
     | {"waiting": "a node cannot wait for other nodes: what a guard would hold is told to ask again"},
     "tool middleware": dict.fromkeys(("late", "overlap", "unended"), _IN_TURN)
-    | dict.fromkeys(("text", "program events", "approvals"), "it is asked about tools alone"),
+    | dict.fromkeys(("text", "program events", "approvals", "answers"), "it is asked about tools alone"),
     "trace": dict.fromkeys(_SEVERAL, _ONE_AT_A_TIME) | {"time": "a run has times of its own form"},
-    "studio": dict.fromkeys(("program events", "approvals"), _NO_EVENTS),
+    "studio": dict.fromkeys(("program events", "approvals", "answers"), _NO_EVENTS),
     "audit openai-chat": dict.fromkeys(_FAILURES, _NO_ERRORS)
-    | dict.fromkeys(("program events", "approvals"), _NO_EVENTS)
+    | dict.fromkeys(("program events", "approvals", "answers"), _NO_EVENTS)
     | {"time": _NO_TIME},
     "audit openai-responses": dict.fromkeys(_FAILURES, _NO_ERRORS)
     | {"overlap": "calls of two answers with nothing between them look like those of one"}
-    | dict.fromkeys(("program events", "approvals"), _NO_EVENTS)
+    | dict.fromkeys(("program events", "approvals", "answers"), _NO_EVENTS)
     | {"time": _NO_TIME},
-    "audit anthropic": dict.fromkeys(("program events", "approvals"), _NO_EVENTS) | {"time": _NO_TIME},
-    "audit session": dict.fromkeys(("program events", "approvals"), _NO_EVENTS),
-    "audit tau2-bench": dict.fromkeys(("program events", "approvals"), _NO_EVENTS),
-    "audit otlp": dict.fromkeys(("program events", "approvals", "text"), _NO_EVENTS)
+    "audit anthropic": dict.fromkeys(("program events", "approvals", "answers"), _NO_EVENTS) | {"time": _NO_TIME},
+    "audit session": dict.fromkeys(("program events", "approvals", "answers"), _NO_EVENTS),
+    "audit tau2-bench": dict.fromkeys(("program events", "approvals", "answers"), _NO_EVENTS),
+    "audit otlp": dict.fromkeys(("program events", "approvals", "answers", "text"), _NO_EVENTS)
     | {"unended": "a span is a call and its end"}
     | {"overlap": "calls that run at the same time are taken for those of one answer, where no answer is recorded"}
     | {"time": _NO_TIME},
-    "audit mapping": {"approvals": "a record does not say who made an event happen"},
+    "audit mapping": dict.fromkeys(("approvals", "answers"), "a record does not say who made an event happen"),
 }
 """What a surface cannot have, with the reason."""
 

@@ -19,7 +19,7 @@ NEEDS = {
 """The feature that a construct is."""
 SHARES = {
     "events": 0.1, "slices": 0.2, "gates": 0.05, "several out": 0.2, "late": 0.06, "open": 0.1, "fails undone": 0.1,
-    "fails done": 0.02, "fails unknown": 0.03, "long": 0.005, "text": 0.1, "waiting": 0.1,
+    "answers": 0.01, "fails done": 0.02, "fails unknown": 0.03, "long": 0.005, "text": 0.1, "waiting": 0.1,
 }  # fmt: skip
 """So much of the pairs that may use a feature use it."""
 
@@ -49,7 +49,7 @@ def wanted_for(row: str) -> str | None:
     return {"60 and more": "long"}.get(row, row if row in RARE else None)
 
 
-RARE = {"foreseen", "several reasons", "long"}
+RARE = {"foreseen", "several reasons", "long", "answers"}
 """What random pairs hardly ever use, so that some are made for it."""
 
 

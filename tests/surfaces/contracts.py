@@ -56,7 +56,7 @@ class Writer:
         self.labels = {tool: tool for tool in TOOLS}
         self.gate, self.sign = GATE, SIGN
         self.is_timed = "time" in features and rng.random() < 0.15
-        self.has_gates = "gates" in features and rng.random() < 0.4
+        self.has_gates = "gates" in features and rng.random() < (0.4 if wanted != "answers" else 1)
         self.has_signs = "program events" in features and rng.random() < 0.3
 
     def maybe(self, odds: float) -> bool:

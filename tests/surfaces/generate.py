@@ -28,6 +28,7 @@ ODD = (
 REASONS = ("RuntimeError: boom", "TimeoutError: too slow", 'ValueError: {"x": 1}')
 LENGTHS = (2, 4, 6, 8, 12, 20)
 LONG = (60, 80)
+SIGNED = f"{GATE} by human"
 MOST_OPEN = 4
 """Calls that may or may not have happened, at once: each multiplies what is possible."""
 MOST_STATES = 300
@@ -73,6 +74,9 @@ class Author:
         self.now, self.calls, self.messages = 0.0, 0, 0
         self.pending: list[int] = []  # calls without an end, as they stand in the run
         self.failed: list[Happening] = []
+        self.denied: list[tuple[str, object]] = []
+        is_said = f"{GATE} when user" in written.text  # then the user is asked, by the agent
+        self.asks = "answers" in features and SIGNED in written.text and not (is_said or self.is_timed)
         alone = self.is_timed or "several out" not in features
         self.most = 1 if alone else rng.choice((1, 2, 2, 3, 4) if wanted != "foreseen" else (2, 3, 4))
         self.overlaps = not alone and "overlap" in features and rng.random() < 0.3
@@ -133,6 +137,9 @@ class Author:
 
     def message(self) -> None:
         """A model asks for one call or several."""
+        if self.asks and not self.judge.log and not self.judge.held and self.rng.random() < 0.5 and self.ask():
+            self.messages += 1
+            return
         for _ in range(self.rng.randint(1, self.most)):
             if self.is_full() and self.pending:
                 break
@@ -165,6 +172,56 @@ class Author:
         self.pending.append(len(self.judge.run))
         self.tell("call", name, arguments, id=identity, message=self.messages)
 
+    def ask(self) -> bool:
+        """A call about which a person is asked, and what the person answers, if one can be found."""
+        rng, denied = self.rng, None
+        if rng.random() < 0.3:
+            denied = self.askable()
+            if denied is not None:
+                self.denied.append(denied)
+        wanted = self.askable()
+        if wanted is None or wanted in self.denied:
+            return False
+        name, arguments = wanted
+        other = self.askable(name) if rng.random() < 0.3 else None
+        is_other = other is not None and other != wanted and other not in self.denied
+        body = other[1] if is_other else arguments
+        identity = f"c{self.calls}"
+        self.calls += 1
+        self.tell("event", GATE, body, by="ana", answers=identity)
+        self.pending.append(len(self.judge.run))
+        about = {"asked": arguments if is_other else None, "denied": denied}
+        self.tell("call", name, body, id=identity, message=self.messages, **about)
+        # It returns at once: a guard makes approval and call in one step, and takes both back; a recording has two.
+        self.end(self.pending[-1], returns=True)
+        return True
+
+    def askable(self, name: str | None = None) -> tuple[str, dict] | None:
+        """A call that is refused now and would be legal after an approval of exactly this."""
+        here = self.judge
+        for _ in range(6):
+            tool, arguments = name or self.rng.choice(TOOLS), self.arguments()
+            if self.is_legal(tool, arguments):
+                continue
+            gate = Happening("event", GATE, arguments, by="ana")
+            label = here.projection.label(gate, arguments)
+            named = ("?", label.name) in here.projection.named
+            if label.name is None or not (
+                named or (("?", label.name) in here.projection.watched and not here.projection.is_closed)
+            ):
+                return None
+            item = Firm(here._event("?", gate, label.name, arguments), not named)
+            if here.refuses(item) is not None:
+                continue
+            before = list(here.log), here.certain
+            here.log.append(item)
+            try:
+                if self.is_legal(tool, arguments):
+                    return tool, arguments
+            finally:
+                here.log, here.certain = before
+        return None
+
     def is_legal(self, name: str, arguments: dict) -> bool:
         """Whether the reference would let a call through now; it is not told of it."""
         here = self.judge
@@ -181,10 +238,11 @@ class Author:
         finally:
             here.foresees = True
 
-    def end(self) -> None:
+    def end(self, place: int | None = None, *, returns: bool = False) -> None:
         rng = self.rng
-        place = rng.choice(self.pending) if self.shuffles else self.pending[0]
-        if self.hangs and rng.random() < 0.1 and len(self.pending) < len(self.judge.run):
+        if place is None:
+            place = rng.choice(self.pending) if self.shuffles else self.pending[0]
+        if not returns and self.hangs and rng.random() < 0.1 and len(self.pending) < len(self.judge.run):
             self.pending.remove(place)  # nobody hears of it again
             return None
         self.pending.remove(place)
@@ -193,7 +251,7 @@ class Author:
         meaning = made.failure if made is not None else "undone"
         unknown = sum(one.state == "unknown" for one in self.judge.calls.values())
         may_fail = f"fails {meaning}" in self.features and not (meaning == "unknown" and (unknown > 1 or self.is_timed))
-        if may_fail and rng.random() < self.fails:
+        if may_fail and not returns and rng.random() < self.fails:
             self.failed.append(call)
             return self.tell("error", call.name, rng.choice(REASONS), id=call.id, message=call.message)
         self.failed = [one for one in self.failed if one.id != call.id]
@@ -345,7 +403,7 @@ def _of_happening(here: Judge, one: Happening, out: list) -> set[str]:
         if any(earlier.kind == "call" and earlier.id == one.id for earlier in here.run):
             found.add("retries")
     elif one.kind == "event":
-        found.add("approvals" if one.by else "program events")
+        found.add("answers" if one.answers else "approvals" if one.by else "program events")
         label = projection.label(one, one.body)
         if projection.has_protocol and projection.declaration.each and ("?", label.name) not in projection.named:
             found.add("strangers in slices")
