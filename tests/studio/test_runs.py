@@ -68,6 +68,8 @@ def test_one_run_message_by_message(asker):
         refused = [message["index"] for message in told["messages"] if message["verdict"] == "refused"]
         if run["status"] == "violating" and run["violation"]["index"] is not None:
             assert refused[0] == run["violation"]["index"]
+            follow = [message["follows"] for message in told["messages"] if message["verdict"] == "refused"]
+            assert follow == [False, *[True] * (run["refused"] - 1)]
             explained = [message["explanation"] for message in told["messages"] if message["explanation"]]
             assert explained[0] == run["violation"]["sentence"]
         elif run["status"] == "conforming":

@@ -7,15 +7,20 @@ from random import Random
 
 from accord import compile
 from tests.surfaces.capabilities import can
-from tests.surfaces.census import Seen, there
+from tests.surfaces.census import Seen, there, wanted_for
 from tests.surfaces.comparing import Drive, difference, drive, shrunk, told
 from tests.surfaces.generate import Pair, random_pair
 from tests.surfaces.happenings import Outcome
+from tests.surfaces.once import compiled_once
 from tests.surfaces.surfaces import FORMATS, SLOW, SURFACES
 
 __all__ = ["campaign", "first_difference"]
 
+MOST_MORE = 2_000
+"""Pairs for what was never seen so far."""
 
+
+@compiled_once()
 def campaign(seed: str, quick: int, slow: int, seen: Seen) -> str | None:
     """Drive so many pairs through each surface; the first difference, made small."""
     rng = Random(f"surfaces {seed}")
@@ -42,25 +47,27 @@ def campaign(seed: str, quick: int, slow: int, seen: Seen) -> str | None:
                     return _told(pair, name, why)
                 outcomes[name] = found
                 seen.add(name, pair)
-        # A guard lets time pass before it looks at a call, so it says that something is overdue in other words.
-        why = None if "time" in pair.uses else _sentences(outcomes)
+        why = _sentences(outcomes)
         if why is not None:
             return told(pair, why)
-    return _fill(rng, seen, quick)
+    return _fill(rng, seen)
 
 
-def _fill(rng: Random, seen: Seen, most: int) -> str | None:
-    """Go on for a while with the surfaces at which something was never seen so far."""
-    for _ in range(most):
-        lacking = [place for _, place in seen.lacking(1)]
+def _fill(rng: Random, seen: Seen) -> str | None:
+    """Go on for a while with what was never seen so far at some surface."""
+    for _ in range(MOST_MORE):
+        lacking = seen.lacking(1)
         if not lacking:
             break
-        pair = random_pair(rng, can(lacking[0]))
-        why = drive(pair, SURFACES[lacking[0]])
-        if why is not None:
-            return _told(pair, lacking[0], why)
-        seen.pair(pair, can(lacking[0]))
-        seen.add(lacking[0], pair)
+        row, place = lacking[0]
+        pair = random_pair(rng, can(place), wanted_for(row))
+        seen.pair(pair, can(place))
+        contract = compile(pair.written.text)
+        for name in {place: None} | {name: None for _, name in lacking if pair.uses <= can(name)}:
+            why = drive(pair, SURFACES[name], contract)
+            if why is not None:
+                return _told(pair, name, why)
+            seen.add(name, pair)
     return None
 
 
@@ -80,6 +87,7 @@ def _sentences(outcomes: dict[str, Outcome]) -> str | None:
     return "the first violation is told in several ways: " + "; ".join(f"{by}: {text}" for text, by in said.items())
 
 
+@compiled_once()
 def first_difference(seed: str, name: str, surface: Drive, most: int) -> str | None:
     """How a surface differs from the reference within so many pairs; sentences aside."""
     rng = Random(f"planted {seed}")

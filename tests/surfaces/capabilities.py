@@ -35,6 +35,7 @@ FEATURES = {
     "text": "what the user and the agent say",
     "program events": "events that the program reports",
     "approvals": "events that the program reports of a named person",
+    "answers": "a person is asked about a call, and allows it, with other arguments or not, or denies it",
     "several out": "several calls that are out at once",
     "waiting": "calls that are held until others have ended",
     "foreseen": "what a call that is out may return decides about another one",
@@ -67,7 +68,6 @@ _IN_TURN = "it runs the tools of a message in turn, so they end in the order of 
 _NO_ERRORS = "the format does not say whether a tool failed"
 _NO_EVENTS = "the format holds what models and tools say, and nothing that the program reports"
 _NO_TIME = "the format holds no times"
-_TOO_RARE = "too rare to be met among so few"
 _NOT_CLOSED = "a guard is not closed while calls are running"
 _ASKS_AGAIN = "whoever reserves cannot wait, and is told to ask again"
 _FAILURES = ("fails undone", "fails done", "fails unknown", "retries")
@@ -81,42 +81,32 @@ BY_NATURE: dict[str, dict[str, str]] = {
     "guard run": dict.fromkeys(("late", "overlap", "unended"), _IN_TURN),
     "guard arun": {"unended": _NOT_CLOSED, "overlap": "batches that run at the same time wait each for its own"},
     "guard by hand": {"waiting": _ASKS_AGAIN, "unended": _NOT_CLOSED},
-    "guard in memory store": {"waiting": _ASKS_AGAIN, "unended": _NOT_CLOSED, "several reasons": _TOO_RARE},
-    "guard in sqlite": {"waiting": _ASKS_AGAIN, "unended": _NOT_CLOSED, "several reasons": _TOO_RARE},
+    "guard in memory store": {"waiting": _ASKS_AGAIN, "unended": _NOT_CLOSED},
+    "guard in sqlite": {"waiting": _ASKS_AGAIN, "unended": _NOT_CLOSED},
     "langchain": dict.fromkeys(("late", "overlap", "unended"), _IN_TURN)
     | dict.fromkeys(("program events", "approvals"), "the program around an agent has no entry there")
-    | dict.fromkeys(("gates", "text"), "its driver answers no questions and says nothing")
-    | dict.fromkeys(("long", "several reasons"), _TOO_RARE)
-    | {"fails unknown": "its report does not yet say `complete` where a lost call changes nothing"}
+    | dict.fromkeys(("gates", "answers"), "its driver does not answer the questions that end a turn")
+    | {"text": "what is said between two calls would be a turn of its own"}
     | {"waiting": "a node cannot wait for other nodes: what a guard would hold is told to ask again"},
     "tool middleware": dict.fromkeys(("late", "overlap", "unended"), _IN_TURN)
-    | dict.fromkeys(("text", "program events", "approvals"), "it is asked about tools alone")
-    | dict.fromkeys(("time",), "its monitor is told no time")
-    | dict.fromkeys(
-        ("several out", "waiting", "foreseen", "several reasons"), "all calls of a message are judged before any runs"
-    )
-    | dict.fromkeys(
-        ("fails undone", "fails unknown", "retries"), "a monitor takes nothing back: a failed call has ended"
-    ),
+    | dict.fromkeys(("text", "program events", "approvals", "answers"), "it is asked about tools alone"),
     "trace": dict.fromkeys(_SEVERAL, _ONE_AT_A_TIME) | {"time": "a run has times of its own form"},
-    "studio": dict.fromkeys(("program events", "approvals"), _NO_EVENTS),
+    "studio": dict.fromkeys(("program events", "approvals", "answers"), _NO_EVENTS),
     "audit openai-chat": dict.fromkeys(_FAILURES, _NO_ERRORS)
-    | dict.fromkeys(("program events", "approvals"), _NO_EVENTS)
+    | dict.fromkeys(("program events", "approvals", "answers"), _NO_EVENTS)
     | {"time": _NO_TIME},
     "audit openai-responses": dict.fromkeys(_FAILURES, _NO_ERRORS)
-    | dict.fromkeys(
-        (*_SEVERAL, "unended"), "a response is a list of items, and none says which of them the model gave together"
-    )
-    | dict.fromkeys(("program events", "approvals"), _NO_EVENTS)
+    | {"overlap": "calls of two answers with nothing between them look like those of one"}
+    | dict.fromkeys(("program events", "approvals", "answers"), _NO_EVENTS)
     | {"time": _NO_TIME},
-    "audit anthropic": dict.fromkeys(("program events", "approvals"), _NO_EVENTS) | {"time": _NO_TIME},
-    "audit session": dict.fromkeys(("program events", "approvals"), _NO_EVENTS),
-    "audit tau2-bench": dict.fromkeys(("program events", "approvals"), _NO_EVENTS),
-    "audit otlp": dict.fromkeys(("program events", "approvals", "text"), _NO_EVENTS)
-    | dict.fromkeys((*_SEVERAL, "unended"), "a span is a call and its end, and says nothing of messages")
+    "audit anthropic": dict.fromkeys(("program events", "approvals", "answers"), _NO_EVENTS) | {"time": _NO_TIME},
+    "audit session": dict.fromkeys(("program events", "approvals", "answers"), _NO_EVENTS),
+    "audit tau2-bench": dict.fromkeys(("program events", "approvals", "answers"), _NO_EVENTS),
+    "audit otlp": dict.fromkeys(("program events", "approvals", "answers", "text"), _NO_EVENTS)
+    | {"unended": "a span is a call and its end"}
+    | {"overlap": "calls that run at the same time are taken for those of one answer, where no answer is recorded"}
     | {"time": _NO_TIME},
-    "audit mapping": dict.fromkeys((*_SEVERAL, "unended"), "a record is a happening, and says nothing of messages")
-    | {"approvals": "a record does not say who made an event happen"},
+    "audit mapping": dict.fromkeys(("approvals", "answers"), "a record does not say who made an event happen"),
 }
 """What a surface cannot have, with the reason."""
 

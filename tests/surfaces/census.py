@@ -19,7 +19,7 @@ NEEDS = {
 """The feature that a construct is."""
 SHARES = {
     "events": 0.1, "slices": 0.2, "gates": 0.05, "several out": 0.2, "late": 0.06, "open": 0.1, "fails undone": 0.1,
-    "fails done": 0.02, "fails unknown": 0.03, "long": 0.005, "text": 0.1, "waiting": 0.1,
+    "answers": 0.01, "fails done": 0.02, "fails unknown": 0.03, "long": 0.005, "text": 0.1, "waiting": 0.1,
 }  # fmt: skip
 """So much of the pairs that may use a feature use it."""
 
@@ -44,7 +44,13 @@ def reasons(rows, feature_of) -> dict[tuple[str, str], str]:
     return found
 
 
-RARE = {"foreseen", "several reasons", "60 and more"}
+def wanted_for(row: str) -> str | None:
+    """What a pair is made for if a row of the tables lacks one; most need no more than chance."""
+    return {"60 and more": "long"}.get(row, row if row in RARE else None)
+
+
+RARE = {"foreseen", "several reasons", "long", "answers"}
+"""What random pairs hardly ever use, so that some are made for it."""
 
 
 class Seen:
@@ -57,7 +63,7 @@ class Seen:
         self.constructs = Census("constructs", CONSTRUCTS, surfaces, reasons(CONSTRUCTS, NEEDS.get))
         self.features = Census("features", tuple(FEATURES), surfaces, reasons(FEATURES, lambda feature: feature))
         self.statuses = Census("statuses", STATUSES, surfaces)
-        self.lengths = Census("lengths", LENGTHS, surfaces)
+        self.lengths = Census("lengths", LENGTHS, surfaces, reasons(LENGTHS, {"60 and more": "long"}.get))
         self.used = dict.fromkeys(FEATURES, 0)
         self.offered = dict.fromkeys(FEATURES, 0)
 
@@ -82,8 +88,8 @@ class Seen:
         return self.constructs, self.features, self.statuses, self.lengths
 
     def lacking(self, floor: int) -> list[tuple[str, str]]:
-        """The cells below the floor; what is rare has rows of its own that every surface runs (`rows.md`)."""
-        return [cell for table in self.tables() for cell in table.lacking(floor) if cell[0] not in RARE]
+        """The cells below the floor."""
+        return [cell for table in self.tables() for cell in table.lacking(floor)]
 
     def check(self, floor: int) -> None:
         """Every cell has the floor, and every share is there."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from accord import compile
 from accord.errors import ContractError, UsageError
+from accord.machine.contract import Contract
 from tests.surfaces.generate import Pair, pair_of
 from tests.surfaces.happenings import ENDS, Outcome, Run, shown
 
@@ -36,10 +37,10 @@ def difference(expected: Outcome, found: Outcome) -> str | None:
     return None
 
 
-def drive(pair: Pair, surface: Drive) -> str | None:
+def drive(pair: Pair, surface: Drive, contract: Contract | None = None) -> str | None:
     """Drive a pair through a surface; the difference, in words."""
     try:
-        found = surface(compile(pair.written.text), pair.run)
+        found = surface(contract or compile(pair.written.text), pair.run)
     except Exception as error:
         return f"it raised {error!r}"
     return difference(pair.outcome, found)
@@ -81,8 +82,11 @@ def candidates(pair: Pair) -> Iterator[tuple[str, Run]]:
     """Everything that is a little less."""
     text, run = pair.written.text, pair.run
     for place, one in enumerate(run):
+        if one.answers:
+            continue  # it goes with its call
         if one.kind == "call":
             ends = [at for at in range(place, len(run)) if run[at].kind in ENDS and run[at].id == one.id][:1]
+            ends += [place - 1] if place and run[place - 1].answers == one.id else []
             left = tuple(other for at, other in enumerate(run) if at != place and at not in ends)
         else:
             left = run[:place] + run[place + 1 :]
@@ -95,7 +99,7 @@ def candidates(pair: Pair) -> Iterator[tuple[str, Run]]:
         for found in re.finditer(piece, text):
             yield text[: found.start()] + text[found.end() :], run
     for place, one in enumerate(run):
-        if isinstance(one.body, dict):
+        if isinstance(one.body, dict) and not one.answers and one.asked is None:
             for key in one.body:
                 body = {name: value for name, value in one.body.items() if name != key}
                 yield text, (*run[:place], replace(one, body=body), *run[place + 1 :])

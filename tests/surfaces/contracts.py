@@ -8,8 +8,8 @@ from __future__ import annotations
 from random import Random
 
 from accord.errors import ContractError
-from accord.language import parse
 from accord.language.tree import Document
+from tests.surfaces.once import read
 
 __all__ = ["CONSTRUCTS", "STRANGER", "TOOLS", "Written", "random_contract"]
 
@@ -36,13 +36,13 @@ class Written:
         """Of each tool, the label that most of its calls have."""
 
 
-def random_contract(rng: Random, features: frozenset[str]) -> Written:
-    """A contract that the language takes and that has nothing but these features."""
+def random_contract(rng: Random, features: frozenset[str], wanted: str | None = None) -> Written:
+    """A contract that the language takes and that has nothing but these features; one in which the wanted is likely."""
     while True:
-        writer = Writer(rng, features)
+        writer = Writer(rng, features, wanted)
         text = writer.contract()
         try:
-            return Written(text, parse(text), writer.made, writer.labels)
+            return Written(text, read(text), writer.made, writer.labels)
         except ContractError:
             continue  # what is put together at random is not always well-formed
 
@@ -50,13 +50,13 @@ def random_contract(rng: Random, features: frozenset[str]) -> Written:
 class Writer:
     """Writes one contract."""
 
-    def __init__(self, rng: Random, features: frozenset[str]) -> None:
-        self.rng, self.features = rng, features
+    def __init__(self, rng: Random, features: frozenset[str], wanted: str | None = None) -> None:
+        self.rng, self.features, self.wanted = rng, features, wanted
         self.made: set[str] = set()
         self.labels = {tool: tool for tool in TOOLS}
         self.gate, self.sign = GATE, SIGN
         self.is_timed = "time" in features and rng.random() < 0.15
-        self.has_gates = "gates" in features and rng.random() < 0.4
+        self.has_gates = "gates" in features and rng.random() < (0.4 if wanted != "answers" else 1)
         self.has_signs = "program events" in features and rng.random() < 0.3
 
     def maybe(self, odds: float) -> bool:
@@ -65,12 +65,12 @@ class Writer:
     def contract(self) -> str:
         block = self.events() if "events" in self.features and self.maybe(0.35) else ""
         items = [block] if block else []
-        alone = self.maybe(0.25)
+        alone = self.maybe(0.25 if self.wanted is None else 0.5)
         if alone:
             self.made.add("rules alone")
         else:
             items.append(self.protocol())
-        rules = self.rng.choice((1, 1, 2, 3) if alone else (0, 0, 1, 1, 2))
+        rules = self.rng.choice((1, 1, 2, 3) if alone else (0, 0, 1, 1, 2) if self.wanted is None else (1, 2))
         items += [self.rule(f"r{number}") for number in range(rules)]
         if "tools" in self.features and self.maybe(0.4):
             items.append(self.tools())
@@ -153,7 +153,7 @@ class Writer:
 
     def body(self) -> str:
         kind = self.rng.random()
-        if kind < 0.3:
+        if kind < 0.3 and self.wanted != "long":
             self.made.add("sequence")
             return ".".join([*(self.act(tool) for tool in self.some(1, 4)), *(["end"] if self.maybe(0.7) else [])])
         self.made |= {"loop", "choice"}
@@ -228,7 +228,15 @@ class Writer:
             return self.rng.choice((" and ", " or ")).join(several)
         return self.rng.choice(("all of", "any of", "1 of")) + f" [{', '.join(several)}]"
 
+    def foreseeing(self) -> str:
+        """What a call that is out may return decides."""
+        limit, guard = self.rng.choice(("at most 0", "at most 1", "not")), self.guard(of_end=True)
+        self.made |= {"before", "data of results"}
+        return f"before {self.pattern(of_end=False)} require {limit} ?{self.labels[self.rng.choice(TOOLS)]}({guard})"
+
     def rule(self, name: str) -> str:
+        if self.wanted == "foreseen" and self.maybe(0.7):
+            return f'rule "{name}" {{ {self.foreseeing()} }}'
         forms = [form for form in FORMS if form != "within" or self.is_timed]
         form = "within" if self.is_timed and self.maybe(0.5) else self.rng.choice(forms)
         self.made.add(form)

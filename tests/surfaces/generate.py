@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from itertools import count
 from random import Random
 
-from accord.language import parse
 from accord.language.rules import ForbidSequence, Within
 from tests.surfaces.capabilities import failure_lines, is_open, keeps_names
 from tests.surfaces.contracts import GATE, SIGN, STRANGER, TOOLS, Written, random_contract
 from tests.surfaces.happenings import ENDS, Happening, Outcome, Run
+from tests.surfaces.once import read
 from tests.surfaces.reference import Firm, Judge, arguments_of, end_of
 
 __all__ = ["Pair", "pair_of", "random_pair"]
@@ -27,9 +28,11 @@ ODD = (
 REASONS = ("RuntimeError: boom", "TimeoutError: too slow", 'ValueError: {"x": 1}')
 LENGTHS = (2, 4, 6, 8, 12, 20)
 LONG = (60, 80)
+SIGNED = f"{GATE} by human"
 MOST_OPEN = 4
 """Calls that may or may not have happened, at once: each multiplies what is possible."""
 MOST_STATES = 300
+MOST_TRIES = 100
 
 
 @dataclass(frozen=True)
@@ -42,11 +45,11 @@ class Pair:
     outcome: Outcome
 
 
-def random_pair(rng: Random, features: frozenset[str]) -> Pair:
-    """A pair that uses nothing but these features."""
-    while True:
-        written = random_contract(rng, features)
-        author = Author(rng, written, features)
+def random_pair(rng: Random, features: frozenset[str], wanted: str | None = None) -> Pair:
+    """A pair that uses nothing but these features; if something is wanted, mostly one that uses that."""
+    for tries in count():
+        written = random_contract(rng, features, wanted)
+        author = Author(rng, written, features, wanted)
         run = author.run()
         if not any(one.kind == "call" for one in run) or not any(one.kind in ENDS for one in run):
             continue
@@ -55,23 +58,27 @@ def random_pair(rng: Random, features: frozenset[str]) -> Pair:
             outcome = author.judge.close()
             if "several out" in used and is_foreseen(written.document, run, outcome):
                 used |= {"foreseen"}
-            if used <= features:
+            if used <= features and (wanted is None or wanted in used or tries > MOST_TRIES):
                 return Pair(written, run, used, outcome)
+    raise AssertionError
 
 
 class Author:
     """Makes up a run."""
 
-    def __init__(self, rng: Random, written: Written, features: frozenset[str]) -> None:
-        self.rng, self.written, self.features = rng, written, features
+    def __init__(self, rng: Random, written: Written, features: frozenset[str], wanted: str | None = None) -> None:
+        self.rng, self.written, self.features, self.wanted = rng, written, features, wanted
         self.judge = Watcher(written, 0.0)
         self.names = [*TOOLS, *([STRANGER] if "strangers" in features and rng.random() < 0.3 else [])]
         self.is_timed = self.judge.is_timed
         self.now, self.calls, self.messages = 0.0, 0, 0
         self.pending: list[int] = []  # calls without an end, as they stand in the run
         self.failed: list[Happening] = []
+        self.denied: list[tuple[str, object]] = []
+        is_said = f"{GATE} when user" in written.text  # then the user is asked, by the agent
+        self.asks = "answers" in features and SIGNED in written.text and not (is_said or self.is_timed)
         alone = self.is_timed or "several out" not in features
-        self.most = 1 if alone else rng.choice((1, 2, 2, 3, 4))
+        self.most = 1 if alone else rng.choice((1, 2, 2, 3, 4) if wanted != "foreseen" else (2, 3, 4))
         self.overlaps = not alone and "overlap" in features and rng.random() < 0.3
         self.shuffles = "late" in features and rng.random() < 0.5
         self.hangs = "unended" in features and not self.is_timed and rng.random() < 0.2
@@ -81,7 +88,8 @@ class Author:
 
     def run(self) -> Run:
         rng = self.rng
-        length = rng.choice(LONG) if "long" in self.features and rng.random() < 0.06 else rng.choice(LENGTHS)
+        is_long = "long" in self.features and (self.wanted == "long" or rng.random() < 0.06)
+        length = rng.choice(LONG) if is_long else rng.choice(LENGTHS)
         while len(self.judge.run) < length and self.judge.most_states < MOST_STATES and not self.is_over:
             if self.is_timed and self.has_begun and rng.random() < 0.4:
                 self.now += rng.choice((0.25, 0.5, 1, 2, 4))
@@ -129,6 +137,9 @@ class Author:
 
     def message(self) -> None:
         """A model asks for one call or several."""
+        if self.asks and not self.judge.log and not self.judge.held and self.rng.random() < 0.5 and self.ask():
+            self.messages += 1
+            return
         for _ in range(self.rng.randint(1, self.most)):
             if self.is_full() and self.pending:
                 break
@@ -150,7 +161,7 @@ class Author:
             if self.is_legal(name, arguments):
                 break
         else:
-            self.is_over = rng.random() < 0.5  # there is nothing to be done any more
+            self.is_over = rng.random() < 0.5 and self.wanted != "long"  # there is nothing to be done any more
         if self.failed and "retries" in self.features and rng.random() < 0.4:
             again = self.failed.pop()
             if all(self.judge.run[place].id != again.id for place in self.pending):
@@ -161,6 +172,56 @@ class Author:
         self.pending.append(len(self.judge.run))
         self.tell("call", name, arguments, id=identity, message=self.messages)
 
+    def ask(self) -> bool:
+        """A call about which a person is asked, and what the person answers, if one can be found."""
+        rng, denied = self.rng, None
+        if rng.random() < 0.3:
+            denied = self.askable()
+            if denied is not None:
+                self.denied.append(denied)
+        wanted = self.askable()
+        if wanted is None or wanted in self.denied:
+            return False
+        name, arguments = wanted
+        other = self.askable(name) if rng.random() < 0.3 else None
+        is_other = other is not None and other != wanted and other not in self.denied
+        body = other[1] if is_other else arguments
+        identity = f"c{self.calls}"
+        self.calls += 1
+        self.tell("event", GATE, body, by="ana", answers=identity)
+        self.pending.append(len(self.judge.run))
+        about = {"asked": arguments if is_other else None, "denied": denied}
+        self.tell("call", name, body, id=identity, message=self.messages, **about)
+        # It returns at once: a guard makes approval and call in one step, and takes both back; a recording has two.
+        self.end(self.pending[-1], returns=True)
+        return True
+
+    def askable(self, name: str | None = None) -> tuple[str, dict] | None:
+        """A call that is refused now and would be legal after an approval of exactly this."""
+        here = self.judge
+        for _ in range(6):
+            tool, arguments = name or self.rng.choice(TOOLS), self.arguments()
+            if self.is_legal(tool, arguments):
+                continue
+            gate = Happening("event", GATE, arguments, by="ana")
+            label = here.projection.label(gate, arguments)
+            named = ("?", label.name) in here.projection.named
+            if label.name is None or not (
+                named or (("?", label.name) in here.projection.watched and not here.projection.is_closed)
+            ):
+                return None
+            item = Firm(here._event("?", gate, label.name, arguments), not named)
+            if here.refuses(item) is not None:
+                continue
+            before = list(here.log), here.certain
+            here.log.append(item)
+            try:
+                if self.is_legal(tool, arguments):
+                    return tool, arguments
+            finally:
+                here.log, here.certain = before
+        return None
+
     def is_legal(self, name: str, arguments: dict) -> bool:
         """Whether the reference would let a call through now; it is not told of it."""
         here = self.judge
@@ -168,12 +229,20 @@ class Author:
         if label.name is None or ("!", label.name) not in here.projection.named:
             return not here.projection.is_closed
         item = type("Asked", (), {"event": here._event("!", one, label.name, arguments), "to_rules": False})
-        return here.refuses(item) is None
+        if self.wanted == "several reasons":
+            here.refuses(item)
+            return here.is_torn or (self.rng.random() < 0.3 and here.refuses(item) is None)
+        here.foresees = self.wanted != "foreseen"  # what is legal but for what others may return is what is wanted
+        try:
+            return here.refuses(item) is None
+        finally:
+            here.foresees = True
 
-    def end(self) -> None:
+    def end(self, place: int | None = None, *, returns: bool = False) -> None:
         rng = self.rng
-        place = rng.choice(self.pending) if self.shuffles else self.pending[0]
-        if self.hangs and rng.random() < 0.1 and len(self.pending) < len(self.judge.run):
+        if place is None:
+            place = rng.choice(self.pending) if self.shuffles else self.pending[0]
+        if not returns and self.hangs and rng.random() < 0.1 and len(self.pending) < len(self.judge.run):
             self.pending.remove(place)  # nobody hears of it again
             return None
         self.pending.remove(place)
@@ -182,7 +251,7 @@ class Author:
         meaning = made.failure if made is not None else "undone"
         unknown = sum(one.state == "unknown" for one in self.judge.calls.values())
         may_fail = f"fails {meaning}" in self.features and not (meaning == "unknown" and (unknown > 1 or self.is_timed))
-        if may_fail and rng.random() < self.fails:
+        if may_fail and not returns and rng.random() < self.fails:
             self.failed.append(call)
             return self.tell("error", call.name, rng.choice(REASONS), id=call.id, message=call.message)
         self.failed = [one for one in self.failed if one.id != call.id]
@@ -265,7 +334,9 @@ class Watcher(Judge):
         """All of them, when the run is over."""
         if self.was_torn:
             self.used.add("several reasons")
-        is_open = self.held or any(call.state == "out" for call in self.calls.values())
+        is_open = Counter(one.id for one in self.run if one.kind == "call") - Counter(
+            one.id for one in self.run if one.kind in ENDS
+        )
         return frozenset(self.used | ({"unended"} if is_open else set()) | ({"long"} if len(self.run) >= 60 else set()))
 
 
@@ -280,7 +351,7 @@ def is_foreseen(document, run: Run, outcome: Outcome) -> bool:
 
 def pair_of(text: str, run: Run, made: set[str] = frozenset()) -> Pair:
     """A pair that somebody has written down, or that shrinking has made."""
-    document = parse(text)
+    document = read(text)
     found = set(made)
     found |= {"events block"} if document.events is not None else set()
     found |= {"named otherwise"} if document.events is not None and keeps_names(document.events) else set()
@@ -332,7 +403,7 @@ def _of_happening(here: Judge, one: Happening, out: list) -> set[str]:
         if any(earlier.kind == "call" and earlier.id == one.id for earlier in here.run):
             found.add("retries")
     elif one.kind == "event":
-        found.add("approvals" if one.by else "program events")
+        found.add("answers" if one.answers else "approvals" if one.by else "program events")
         label = projection.label(one, one.body)
         if projection.has_protocol and projection.declaration.each and ("?", label.name) not in projection.named:
             found.add("strangers in slices")

@@ -28,6 +28,12 @@ class Happening:
     at: float = 0.0
     by: str | None = None
     """Who made an event happen, if it was a person."""
+    answers: str = ""
+    """Of an event: the id of the call about which this person was asked. A recording has the event alone."""
+    asked: object = None
+    """Of a call: the arguments that the model gave, where a person has put others in their place."""
+    denied: tuple[str, object] | None = None
+    """Of a call: the tool and arguments that were asked for just before and that a person has denied."""
 
 
 Run: TypeAlias = tuple[Happening, ...]
@@ -110,5 +116,8 @@ def shown(contract: str, run: Run) -> str:
             "agent": lambda one: f"the agent says {one.body!r}",
             "event": lambda one: f"event {one.name} {json.dumps(one.body)}" + (f" by {one.by}" if one.by else ""),
         }[one.kind](one)
+        about += f", who was asked about {one.answers}" if one.answers else ""
+        about += f", instead of {json.dumps(one.asked)}" if one.asked is not None else ""
+        about += f", after {one.denied} was denied" if one.denied is not None else ""
         lines.append(f"  {place:2} " + (f"at {one.at:g}s " if one.at else "") + about)
     return "\n".join(lines)

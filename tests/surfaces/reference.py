@@ -412,6 +412,7 @@ class Judge:
         self.clock = began
         self.certain = [component.first for component in self.components]
         self.log: list[Firm | Passed | Call] = []
+        self._known: dict[bool, tuple] = {}
         self.calls: dict[int, Call] = {}
         self.refused: set[int] = set()
         self.held: list[int] = []
@@ -435,10 +436,15 @@ class Judge:
         """
         while self.log and (not isinstance(self.log[0], Call) or self.log[0].state in {"counted", "undone"}):
             self.certain = self._follow(self.certain, self.log.pop(0), foresees=foresees)
+        about = [self.foresees, *((id(item), getattr(item, "state", None)) for item in self.log)]
+        known = self._known.get(foresees)
+        if known is not None and known[0] is self.certain and known[1] == about:  # it is asked of every idea for a call
+            return known[2]
         now = self.certain
         for item in self.log:
             now = self._follow(now, item, foresees=foresees)
         self.most_states = max(self.most_states, *map(len, now)) if now else 0
+        self._known[foresees] = (self.certain, about, now)
         return now
 
     def _follow(self, now: list[frozenset], item, *, foresees: bool) -> list[frozenset]:
@@ -471,7 +477,7 @@ class Judge:
                 for state in taken
                 for there in component.ended(state, self._as_seen(item), label) or {state}
             }
-            return (happened or taken) | set(states)
+            return (happened or taken) | (set() if item.failure == "done" else set(states))
         ended = {
             there
             for label in (ends if foresees else ())

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import tempfile
-from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 
-from accord import MemoryStore, SQLiteStore
+from accord import MemoryStore
 from tests.surfaces.drivers.agents import by_agent
 from tests.surfaces.drivers.audits import by_audit, by_studio, by_trace
 from tests.surfaces.drivers.formats import WRITERS
 from tests.surfaces.drivers.guards import by_arun, by_hand, by_run
 from tests.surfaces.drivers.monitors import by_monitor
+from tests.surfaces.drivers.room import fresh_key, sqlite
 from tests.surfaces.drivers.tools import by_tools
 
 __all__ = ["FORMATS", "SLOW", "SURFACES"]
@@ -22,19 +20,8 @@ def in_memory_store(contract, run):
     return by_hand(contract, run, store=MemoryStore(), key="s")
 
 
-@contextmanager
-def sqlite():
-    with tempfile.TemporaryDirectory() as folder:
-        store = SQLiteStore(Path(folder) / "s.db")
-        try:
-            yield store
-        finally:
-            store.close()
-
-
 def in_sqlite(contract, run):
-    with sqlite() as store:
-        return by_hand(contract, run, store=store, key="s")
+    return by_hand(contract, run, store=sqlite(), key=fresh_key())
 
 
 SURFACES = {

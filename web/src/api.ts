@@ -248,6 +248,7 @@ export interface OneRun {
     text: string;
     word: string | null;
     verdict: string;
+    follows: boolean;
     explanation: string;
     states: number[];
   }[];

@@ -113,6 +113,7 @@ function excerptsIn(findings: Finding[]): Map<string, OneRun["messages"]> {
       text: line.text ?? "",
       word: line.label ?? null,
       verdict: line.refused ? "refused" : "",
+      follows: false,
       explanation: line.refused ? (example.violation?.sentence ?? "") : "",
       states: [],
     }));

@@ -342,11 +342,14 @@ class Bench {
   }
 }
 
+/** The first refusal of a run is a cause; what is refused behind it may follow from that, as reports have it. */
 function messageRow(message: OneRun["messages"][number]): HTMLElement {
+  const refused = message.verdict === "refused";
+  const badge = refused ? (message.follows ? "refused, follows" : "refused first") : message.verdict;
   return h(
     "li",
-    { class: message.verdict === "refused" ? "violation" : message.verdict || "unnamed" },
-    h("div", { class: "row" }, h("strong", { text: message.name ? `${message.kind} ${message.name}` : message.kind }), message.word ? h("code", { text: message.word }) : h("span", { class: "hint", text: "no label" }), message.verdict ? h("span", { class: "badge", text: message.verdict }) : null),
+    { class: refused ? (message.follows ? "violation follows" : "violation") : message.verdict || "unnamed" },
+    h("div", { class: "row" }, h("strong", { text: message.name ? `${message.kind} ${message.name}` : message.kind }), message.word ? h("code", { text: message.word }) : h("span", { class: "hint", text: "no label" }), badge ? h("span", { class: "badge", text: badge }) : null),
     h("p", { class: "said", text: message.text }),
     message.explanation ? h("p", { class: "why" }, ...inline(message.explanation)) : null,
   );

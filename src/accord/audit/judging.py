@@ -351,7 +351,7 @@ class StepJudge(Judge):
     def judge(self, run: Run) -> Verdict:
         """As a guard would have decided."""
         replay, seen, tally = Replay(self.contract, self.protocol), Seen(), self.tally
-        is_timed, passed, messages = self.projection.is_timed, self._passed, run.messages
+        passed, messages = self._passed, run.messages
         project = replay.projection.event
         untold: bool | None = None
         calls = 0
@@ -368,7 +368,7 @@ class StepJudge(Judge):
             if is_call and not alone:
                 untold = not speaks_of_ends(messages) if untold is None else untold
                 alone = untold
-            if replay.is_quiet and (alone if is_call else kind != "error"):
+            if replay.takes_at_once(kind, alone=alone):
                 projected = project(message, skim=True)
                 if projected.event is None and not is_call:
                     self.skip(projected.outcome, kind, message.name)
@@ -383,8 +383,6 @@ class StepJudge(Judge):
         tally.messages += messages[-1].index + 1 if messages else 0
         if seen.first is not None:
             return self.verdict(run, seen.first, "violating", seen.events, seen.refused)
-        if is_timed and seen.at is None:
-            raise UsageError("the contract uses time, and nothing that it looks at was recorded with one")
         status, owed = ending(*replay.close(seen.at))
         return self.verdict(run, None if owed is None else Breach(owed, None, seen.events), status, seen.events, 0)
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from accord.calls.entries import End, Out
+from accord.calls.entries import Out
+from accord.calls.going import out_of
 from accord.calls.state import Calls
 from accord.errors import UsageError
 from accord.machine.events import Event
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from accord.machine.contract import Contract
     from accord.monitor import Verdict
     from accord.monitor.step import Situation
+    from accord.projection.happenings import Kind
     from accord.projection.projection import Projected
 
 __all__ = ["Judged", "Recorded", "Replay", "is_alone", "speaks_of_ends"]
@@ -129,13 +131,19 @@ class Replay:
         self.place = place + 1
         if kind == "call":
             alone = alone or happened.labelled  # what was recorded as an event takes no time
-        if self.is_quiet and (alone if kind == "call" else kind != "error"):
+        if self.takes_at_once(kind, alone=alone):
             self.place = place
             return (self.at_once(happened, self.projection.event(happened, skim=True)),)
         return tuple(self._beside_calls(happened, place, alone=alone))
 
+    def takes_at_once(self, kind: Kind, *, alone: bool) -> bool:
+        """Whether a happening of a kind needs nothing but `at_once`: nothing is out, and nothing goes out."""
+        if not self.is_quiet:
+            return False
+        return alone and not self.projection.is_timed if kind == "call" else kind != "error"
+
     def at_once(self, happened: Recorded, projected: Projected) -> Judged:
-        """A happening while nothing is out, whose end, if it has one, comes next. No call that failed ends here."""
+        """A happening while nothing is out, and whose end, if it has one, comes next."""
         place = self.place
         self.place = place + 1
         if projected.event is not None:
@@ -179,8 +187,13 @@ class Replay:
             yield from self._judge_held(finally_=True)
 
     def close(self, at: Time | None) -> tuple[Situation, Verdict]:
-        """Whether something is owed, whatever became of the calls that have no end; they are lost."""
+        """Whether something is owed, whatever became of the calls that have no end; they are lost.
+
+        Where nothing has happened that the contract looks at, no clock runs, and any time will do.
+        """
         calls = self.calls
+        if at is None and self.projection.is_timed and self.now is None:
+            at = 0
         for logged in calls.log:
             if type(logged) is Out:
                 calls = calls.replaced(logged, logged._replace(lost="it has no end"))
@@ -200,9 +213,10 @@ class Replay:
                 yield self._unknown(call, projected, place)
                 return
             if not alone:
-                self._go_out(call, ())
+                self._go_out(call, None)
             yield Judged(call, projected, place=place)
             return
+        early = self.calls
         event = self._in_time(call, event, late=waited)
         before = self.reached
         if alone and self._overdue is None:
@@ -211,29 +225,29 @@ class Replay:
             verdict = self._overdue or self.calls.judge(event)[0]
         if type(verdict) is Ok:
             if not alone:
-                self._go_out(call, (event,))
+                self._go_out(call, event)
         elif not finally_ and self._is_awaited(call):
             self._held.append(held)
             return
         else:
             self._refused[id(call)] = call
-        yield Judged(call, projected, verdict, before, waited, place=place)
+        yield Judged(call, projected, self._told(early, event, verdict), before, waited, place=place)
 
     def _unknown(self, call: Recorded, projected: Projected, place: int) -> Judged:
         refusal = unknown_call(self.calls.settled.stage, Event("!", call.name or ""))
         return Judged(call, projected, Violation.of(refusal, None), self.calls.settled, place=place)
 
-    def _go_out(self, call: Recorded, events: tuple[Event, ...]) -> None:
-        name = call.name or ""
-        label = events[-1].label if events else None
-        failure = self.contract.failure_of(name, label)
-        ends = tuple([End(event.label, event.to_rules) for event in self.projection.ends(name, failure)])
-        if not events and not ends:
+    def _told(self, early: Calls, event: Event, verdict: Verdict) -> Verdict:
+        """A refusal, which may be told of time that has passed."""
+        return early.in_words(event, verdict) if self.projection.is_timed else verdict
+
+    def _go_out(self, call: Recorded, event: Event | None) -> None:
+        ticket = str(self._made + 1)
+        out = out_of(self.projection, call, event, ticket=ticket, group=str(call.index))
+        if out is None:
             return
         self._made += 1
-        ticket = self._tickets[id(call)] = str(self._made)
-        arguments = events[-1].payload if events else call.payload
-        out = Out(ticket, name, arguments, str(call.index), events, started=True, failure=failure, ends=ends)
+        self._tickets[id(call)] = ticket
         self.calls = self.calls.with_entry(out)
 
     def _is_awaited(self, call: Recorded) -> bool:
@@ -292,12 +306,13 @@ class Replay:
     def _take(
         self, happened: Recorded, projected: Projected, event: Event, place: int, *, late: bool = False
     ) -> Judged:
+        early = self.calls
         event = self._in_time(happened, event, late=late)
         before = self.reached
-        if self._overdue is not None:
-            return Judged(happened, projected, self._overdue, before, place=place)
-        self.calls, verdict = self.calls.happened(event)
-        return Judged(happened, projected, verdict, before, place=place)
+        verdict = self._overdue
+        if verdict is None:
+            self.calls, verdict = self.calls.happened(event)
+        return Judged(happened, projected, self._told(early, event, verdict), before, place=place)
 
     def _in_time(self, happened: Recorded, event: Event, *, late: bool) -> Event:
         """The event when it happens, after time has passed until then; if it had to wait, that is now."""

@@ -9,7 +9,7 @@ from accord.calls.footprint import located
 from accord.calls.overtaking import overtake
 from accord.calls.worlds import TOO_MANY, fold, has_happened, judge, take, worlds, worlds_about
 from accord.errors import InternalError
-from accord.monitor.verdicts import OK, Blocked, Ok
+from accord.monitor.verdicts import OK, Blocked, Ok, Violation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,38 +57,50 @@ class Calls(NamedTuple):
             logged = located(self.settled.stage.stages, logged)
         return Calls(*overtake(*fold(self.settled, (*self.log, logged))))
 
-    def replaced(self, old: Out, *new: Logged) -> Calls:
-        """The session with other entries in the place of a call."""
+    def with_instead(self, old: Out, *new: Logged) -> tuple[Logged, ...]:
+        """The log with other entries in the place of a call."""
         log: list[Logged] = []
         for logged in self.log:
             log.extend(new if logged is old else (logged,))
-        return Calls(*overtake(*fold(self.settled, tuple(log))))
+        return tuple(log)
+
+    def replaced(self, old: Out, *new: Logged) -> Calls:
+        """The session with other entries in the place of a call."""
+        return Calls(*overtake(*fold(self.settled, self.with_instead(old, *new))))
+
+    def certain(self, out: Out) -> list[Logged]:
+        """The entries of a call that has happened for certain."""
+        return [located(self.settled.stage.stages, Firm(event)) for event in out.events]
 
     def counted(self, out: Out) -> Calls:
         """The session in which a call has happened for certain."""
-        stages = self.settled.stage.stages
-        return self.replaced(out, *[located(stages, Firm(event)) for event in out.events])
+        return self.replaced(out, *self.certain(out))
 
     def found(self, out: Out, end: Event | None) -> tuple[Calls, Verdict]:
-        """The session in which a lost call has happened after all, and the verdict on its end.
+        """The session in which a lost call has happened after all, and the verdict on its end."""
+        log, verdict = self.with_found(out, end)
+        return Calls(*overtake(*fold(self.settled, log))), verdict
+
+    def with_found(self, out: Out, end: Event | None) -> tuple[tuple[Logged, ...], Verdict]:
+        """The log in which a lost call has happened after all, and the verdict on its end.
 
         It has ended where it was made: that is how everything since then was judged. If what was let happen since rests
         on another end than the one it had, the call counts, and all the ends it may have had stay possible.
         """
-        stages = self.settled.stage.stages
-        certain = [located(stages, Firm(event)) for event in out.events]
+        certain = self.certain(out)
         verdict: Verdict = OK
         if end is not None:
             before = self.log[: self.log.index(out)]
             verdict, _ = Calls(self.settled, (*before, *certain)).judge(end)
             if type(verdict) is Ok:
-                certain.append(located(stages, Firm(end)))
+                certain.append(located(self.settled.stage.stages, Firm(end)))
+        log = self.with_instead(out, *certain)
         try:
-            after = self.replaced(out, *certain)
-            after.worlds()
+            Calls(self.settled, log).worlds()
         except InternalError:
-            return self.replaced(out, out._replace(failure="done")), (_OTHER_END if verdict is OK else verdict)
-        return after, verdict
+            log = self.with_instead(out, out._replace(failure="done"))
+            return log, (_OTHER_END if verdict is OK else verdict)
+        return log, verdict
 
     def happened(self, event: Event) -> tuple[Calls, Verdict]:
         """The session after an event that is no call, and the verdict on it; if it is refused, nothing has changed."""
@@ -97,6 +109,18 @@ class Calls(NamedTuple):
             return (Calls(after) if has_happened(verdict) else self), verdict
         verdict, _ = self.judge(event)
         return (self.with_entry(Firm(event)) if has_happened(verdict) else self), verdict
+
+    def in_words(self, event: Event, verdict: Verdict) -> Verdict:
+        """A refusal as it is told, by the session as it was before time passed until the event.
+
+        Only that session knows what the event came too late for: time may pass before an event, in the same step, or
+        for itself, and both are told in the same sentence.
+        """
+        if type(verdict) is not Violation or event.at is None:
+            return verdict
+        here = self.worlds(ends=False)
+        told = verdict if here is None else judge(here, [event])[0]
+        return told if type(told) is Violation and told.clause == verdict.clause else verdict
 
     def later(self, at: Time) -> tuple[Calls, Verdict]:
         """The session after time has passed; the verdict says whether something was due and did not happen."""

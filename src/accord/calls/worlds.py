@@ -25,7 +25,7 @@ from accord.machine.extent import Extent
 from accord.monitor.quick import quick_step
 from accord.monitor.restart import restart
 from accord.monitor.step import step, tick
-from accord.monitor.verdicts import OK, Blocked, Ok, Unrecognized
+from accord.monitor.verdicts import OK, Blocked, Ok, Unrecognized, Violation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -177,12 +177,19 @@ def _touched(log: Sequence[Logged]) -> set[tuple[object, ...]] | None:
 def judge(here: Sequence[Situation], steps: Sequence[Step]) -> tuple[Verdict, bool]:
     """The verdict on steps taken one after the other, which must be legal in all situations.
 
-    Also whether it is a matter of calls that are out: whether they are legal in some of them. What is refused is
-    explained for the world in which every call counts, if it is refused there.
+    Also whether it is a matter of calls that are out: whether they are legal in some of them. Where several clauses
+    refuse, each in other worlds, the first of the contract is named, as where they refuse in one; it is explained for
+    the world in which every call counts, if it refuses there.
     """
     verdicts = [_in_one(world, steps) for world in here]
     refused = [verdict for verdict in verdicts if type(verdict) is not Ok]
-    return (refused[0] if refused else OK), len(refused) < len(verdicts)
+    verdict = min(refused, key=_clause_number) if len(refused) > 1 else refused[0] if refused else OK
+    return verdict, len(refused) < len(verdicts)
+
+
+def _clause_number(verdict: Verdict) -> int:
+    """Where the clause stands that refused: the protocol before all rules."""
+    return verdict.clause_number if type(verdict) is Violation else -1
 
 
 def _in_one(world: Situation, steps: Sequence[Step]) -> Verdict:

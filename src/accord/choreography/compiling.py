@@ -16,6 +16,7 @@ from accord.choreography.choreography import findings_in
 from accord.diagnostics import Source
 from accord.errors import ContractError, UsageError
 from accord.language import examine, print_document
+from accord.language.ignoring import without_ignored
 from accord.language.interchange import document_from_json
 from accord.language.tree import Document
 from accord.limits import DEFAULT_LIMITS, Limits
@@ -86,7 +87,7 @@ def examine_contract(
     except ContractError as error:
         return None, None, error.diagnostics
     between = findings_in(document, limits)
-    findings += impossible_orders(contract)
+    findings += tuple(without_ignored(impossible_orders(contract)))
     return document, None if between else contract, findings + between
 
 

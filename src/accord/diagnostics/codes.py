@@ -308,7 +308,8 @@ _TABLE = (
         "sliced protocol refuses what it does not name",
         "A protocol refuses every message that it does not name, sliced or not; earlier versions let them pass if it "
         "was sliced. With `open` behind its name a protocol has no business with them: an agent with fifty tools of "
-        "which three matter needs only these three in it.",
+        "which three matter needs only these three in it. If they are to be refused, say so: "
+        "`// accord: ignore[W048] reason`, on a line of its own above.",
         "protocol Order = each order_id: !create.?paid.!ship.end",
         "protocol Order open = each order_id: !create.?paid.!ship.end",
     ),

@@ -7,7 +7,7 @@ seen it either.
 Two kinds of labels. A label for each call (the default: the tool's name) is received and answered call by call. A fixed
 label stands for the batch as a whole and is received and answered once, however many calls there are.
 
-In the agent's view a call is sent and its end received, and both are what the contract's projection makes of them.
+This is the program's view; `conduct` has the agent's.
 
 INVARIANT: a tool runs only if its call has no fault and the monitor's answer to it is `Ok`. INVARIANT: whatever was
 received is answered, with a result or with an error.
@@ -23,12 +23,9 @@ from accord.diagnostics.visible import one_line
 from accord.errors import UsageError, ViolationError
 from accord.integrations import payloads
 from accord.integrations.exchange import ToolResult
-from accord.integrations.session import tell
 from accord.ledger.represent import own_copy
-from accord.machine.events import Event
 from accord.monitor import Blocked, Ok, Violation
 from accord.monitor.explain import list_words
-from accord.monitor.refusals import unknown_call
 from accord.projection.happenings import Happening
 from accord.projection.payloads import of_result
 
@@ -37,8 +34,8 @@ if TYPE_CHECKING:
 
     from accord.integrations.exchange import ToolCall
     from accord.integrations.session import Receipt, Session
+    from accord.machine.clocks import Time
     from accord.monitor import Verdict
-    from accord.projection.projection import Projection
 
 __all__ = [
     "CUT_OFF",
@@ -51,7 +48,9 @@ __all__ = [
     "failed",
     "finished",
     "in_words",
+    "let_through",
     "look_at",
+    "not_run",
     "reserve",
     "withheld",
 ]
@@ -72,8 +71,6 @@ class Labels:
 
     receive: ReceiveLabel
     send: SendLabel
-    projection: Projection | None = None
-    """What the contract makes of calls and their ends; `None` in the program's view."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +78,8 @@ class Claim:
     """A call that has been looked at.
 
     `fault` says what is wrong with it, in words for the model. `verdict` is the monitor's answer, `None` if it was not
-    asked. `arguments` are a copy, so that what is judged is what the tool gets.
+    asked. `arguments` are a copy, so that what is judged is what the tool gets. In the agent's view a call that is out
+    has a `ticket`, and one that waits for others is `held`.
     """
 
     call: ToolCall
@@ -89,6 +87,8 @@ class Claim:
     arguments: dict[str, Any] | None = None
     fault: str | None = None
     verdict: Verdict | None = None
+    ticket: str | None = None
+    held: bool = False
 
     @property
     def received(self) -> bool:
@@ -99,6 +99,10 @@ class Claim:
     def may_run(self) -> bool:
         """Whether its tool runs."""
         return self.received and self.fault is None
+
+    def happening(self, at: Time | None) -> Happening:
+        """What takes place if it runs."""
+        return Happening("call", _name(self.call), self.arguments, self.call.id or None, at=at)
 
     def result(self, value: object = None, error: str | None = None) -> ToolResult:
         """What became of it."""
@@ -149,9 +153,7 @@ def reserve(
 
     In a session that halts on a violation a refused call raises `ViolationError`, and none of the others runs either.
     """
-    if labels.projection is not None:
-        answered = [_ask_one(session, claim, labels.projection) for claim in claims]
-    elif isinstance(labels.receive, str):
+    if isinstance(labels.receive, str):
         label = labels.receive
         verdict = _receive(session, receipt, label, payloads.of_calls(content, [claim.call for claim in claims]))
         answered = [replace(claim, verdict=verdict) for claim in claims]
@@ -160,7 +162,7 @@ def reserve(
         answered = [_receive_one(session, receipt, claim, label) for claim, label in named]
     refused = [claim.verdict for claim in answered if claim.verdict is not None and not claim.received]
     if refused and session.mode == "halt":
-        results = [_not_run(claim) for claim in answered]
+        results = [not_run(claim) for claim in answered]
         raise ViolationError(in_words(refused[0]), refused[0], results=results)
     return answered
 
@@ -177,22 +179,6 @@ def _label(label: Callable[[ToolCall], str] | None, claim: Claim) -> str:
     return given
 
 
-def _ask_one(session: Session, claim: Claim, projection: Projection) -> Claim:
-    if claim.fault is not None:
-        return claim
-    outcome, event, _, _ = projection.event(_happening(claim))
-    if event is not None:
-        return replace(claim, verdict=tell(session, event))
-    if outcome == "unknown call":
-        refusal = unknown_call(session.situation.stage, Event("!", _name(claim.call)))
-        return replace(claim, verdict=Violation.of(refusal, None))
-    return replace(claim, verdict=Ok())  # the contract does not look at it
-
-
-def _happening(claim: Claim) -> Happening:
-    return Happening("call", _name(claim.call), claim.arguments, claim.call.id or None)
-
-
 def _receive_one(session: Session, receipt: Receipt | None, claim: Claim, label: str) -> Claim:
     if claim.fault is not None:  # nothing can run, so nothing is received; unless the client has received it already
         return replace(claim, verdict=Ok()) if receipt and receipt.take(session, label) else claim
@@ -203,7 +189,8 @@ def _receive(session: Session, receipt: Receipt | None, label: str, payload: Map
     return Ok() if receipt and receipt.take(session, label) else session.receive(label, payload)
 
 
-def _not_run(claim: Claim) -> ToolResult:
+def not_run(claim: Claim) -> ToolResult:
+    """The result of a call that does not run because another one has halted the session."""
     if claim.may_run:
         return claim.result(error="it was not run, because the session has halted")
     return failed(claim)
@@ -259,32 +246,19 @@ def answer(claims: list[Claim], results: list[ToolResult], labels: Labels, sessi
     In a session that halts on a violation a refused answer raises `ViolationError` with all results.
     """
     received = [claim.received for claim in claims]
-    if labels.projection is not None:
-        results = [
-            _let_through(result, _end_one(session, claim, result, labels.projection), yes) if yes else result
-            for claim, result, yes in zip(claims, results, received, strict=True)
-        ]
-    elif isinstance(labels.send, str):
+    if isinstance(labels.send, str):
         if any(received):
             verdict = _send(session, labels.send, payloads.of_answers(results))
-            results = [_let_through(result, verdict, yes) for result, yes in zip(results, received, strict=True)]
+            results = [let_through(each, verdict) if yes else each for each, yes in zip(results, received, strict=True)]
     else:
         results = [
-            _let_through(result, _send_one(session, labels.send, result), yes) if yes else result
+            let_through(result, _send_one(session, labels.send, result)) if yes else result
             for result, yes in zip(results, received, strict=True)
         ]
     refused = [result.verdict for result, yes in zip(results, received, strict=True) if yes and result.verdict]
     if refused and session.mode == "halt":
         raise ViolationError(in_words(refused[0]), refused[0], results=results)
     return results
-
-
-def _end_one(session: Session, claim: Claim, result: ToolResult, projection: Projection) -> Verdict:
-    """What the monitor answers to the end of a call."""
-    failed_so, value = result.error is not None, result.result if result.error is None else result.error
-    end = Happening("error" if failed_so else "result", result.tool_name, value, call=_happening(claim))
-    event = projection.event(end).event
-    return Ok() if event is None else _told(lambda: tell(session, event))
 
 
 def _send_one(session: Session, label: Callable[[ToolResult], str] | None, result: ToolResult) -> Verdict:
@@ -312,8 +286,9 @@ def _told(ask: Callable[[], Verdict]) -> Verdict:
     return verdict if hasattr(verdict, "explain") or isinstance(verdict, Ok) else Blocked(f"no verdict: {verdict!r}")
 
 
-def _let_through(result: ToolResult, verdict: Verdict, received: bool) -> ToolResult:
-    if isinstance(verdict, Ok) or not received:
+def let_through(result: ToolResult, verdict: Verdict) -> ToolResult:
+    """The result of a tool that has run, withheld if the answer to it is refused."""
+    if isinstance(verdict, Ok):
         return result
     kept = result.withheld if result.result is None else result.result
     return replace(result, result=None, error=_why_withheld(result, verdict), verdict=verdict, withheld=kept)

@@ -34,6 +34,7 @@ from accord.language import print_document
 from accord.machine.contract import Contract
 from accord.monitor import Monitor
 from accord.monitor.events import make_event
+from accord.monitor.verdicts import OK
 from accord.stores import StoredSession
 
 if TYPE_CHECKING:
@@ -146,6 +147,11 @@ class LangfuseMonitor:
         return self._attempt(
             "close", lambda: {"action": "close", **_shown(**options)}, lambda: self._session.close(**options)
         )
+
+    def note(self, what: str, detail: Mapping[str, object]) -> Verdict:
+        """What a session with a ledger writes down beside attempts; it is no observation."""
+        note = getattr(self._session, "note", None)
+        return OK if note is None else cast("Verdict", note(what, detail))
 
     # -- questions: asking is no attempt -------------------------------------------------------------------------------
 

@@ -1,11 +1,12 @@
 """`ToolMiddleware`: the tools of an agent, each run only if the contract allows it now.
 
-This file is the way from calls to results; `batch` knows what happens on it. The synchronous and the asynchronous way
-differ in how tools run and in nothing else.
+This file is the way from calls to results; `batch` knows what happens on it in the program's view, `rounds` and
+`conduct` in the agent's. The synchronous and the asynchronous way differ in how tools run and in nothing else.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from threading import RLock
 from typing import TYPE_CHECKING
@@ -14,15 +15,19 @@ from accord.calling import kind_of, to_the_end, to_the_end_async
 from accord.errors import UsageError
 from accord.integrations import batch
 from accord.integrations.batch import Claim, Labels
+from accord.integrations.conduct import Conduct, Ended
 from accord.integrations.exchange import LLMResponse, ToolCall, ToolResult
-from accord.integrations.session import check_session, projection_for
+from accord.integrations.rounds import Rounds
+from accord.integrations.session import check_session, is_shared, projection_for
 from accord.monitor.wording import quote_text, quote_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from accord.integrations.batch import ReceiveLabel, SendLabel, Tool
     from accord.integrations.session import Receipt, Session, View
+    from accord.machine.clocks import Time
+    from accord.monitor import Verdict
 
 __all__ = ["ToolMiddleware"]
 
@@ -36,7 +41,7 @@ class ToolMiddleware:
 
     That is the view of the program around the model. With `view="agent"` a call of `search` is `!search` and its end
     `?search`, as under a guard, and the contract's events say what is what: the same contract guards, audits and is
-    tested.
+    tested. The session then belongs to the middleware. A contract that uses time needs a `clock`.
 
     What a violation does is the monitor's mode: one that halts raises `ProtocolViolationError`; one that refuses gives
     a `ToolResult` whose `error` tells the model how to do it right.
@@ -49,7 +54,7 @@ class ToolMiddleware:
         '`book` is not allowed yet: first call `search`, then `book`.'
     """
 
-    __slots__ = ("_labels", "_lock", "_monitor", "_tools")
+    __slots__ = ("_conduct", "_labels", "_lock", "_monitor", "_tools")
 
     def __init__(
         self,
@@ -59,6 +64,7 @@ class ToolMiddleware:
         send_label: SendLabel = None,
         *,
         view: View = "program",
+        clock: Callable[[], Time] | None = None,
     ) -> None:
         check_session(monitor)
         projection = projection_for(monitor, view, receive_label=receive_label, send_label=send_label)
@@ -68,7 +74,15 @@ class ToolMiddleware:
             if label is not None and not isinstance(label, str) and not callable(label):
                 raise UsageError(f"`{which}` is a `str` or a function, got `{type(label).__name__}`")
         self._monitor = monitor
-        self._labels = Labels(receive_label, send_label, projection)
+        if projection is None and clock is not None:
+            raise UsageError('`clock` is for `view="agent"`; in the program\'s view the session tells the time')
+        if projection is not None and is_shared(monitor):
+            raise UsageError(
+                "other workers may step a `StoredSession` while calls are out; "
+                "in the agent's view keep the session of a guard in the store: Guard(contract, store=…, key=…)"
+            )
+        self._conduct = None if projection is None else Conduct(monitor, projection, clock)
+        self._labels = Labels(receive_label, send_label)
         self._tools: dict[str, Tool] = {}
         self._lock = RLock()
         for name, tool in tools.items():
@@ -103,6 +117,37 @@ class ToolMiddleware:
         calls, receipt = _of(response)
         return await self._at_once(calls, response.content, receipt)
 
+    # -- the agent's view ----------------------------------------------------------------------------------------------
+
+    @property
+    def lost(self) -> dict[str, str]:
+        """The calls, by id, of which nobody knows whether they have happened, each with why."""
+        with self._lock:
+            return {} if self._conduct is None else self._conduct.lost
+
+    def settle(self, call_id: str, result: object = None) -> Verdict:
+        """A lost call has happened after all, and has returned that."""
+        return self._about_lost(lambda conduct: conduct.settle(call_id, result))
+
+    def fail(self, call_id: str, why: str) -> Verdict:
+        """A lost call has not happened; it is taken back."""
+        return self._about_lost(lambda conduct: conduct.fail(call_id, why))
+
+    def close(self) -> Verdict:
+        """Nothing more will come: `Ok` if nothing is owed, whatever became of the calls that are lost."""
+        return self._about_lost(lambda conduct: conduct.close())
+
+    def _about_lost(self, ask: Callable[[Conduct], Verdict]) -> Verdict:
+        if self._conduct is None:
+            raise UsageError('calls are lost in `view="agent"` alone; here a failed call has ended with its error')
+        with self._lock:
+            return ask(self._conduct)
+
+    def _rounds(self, claims: list[Claim]) -> Rounds | None:
+        if self._conduct is None:
+            return None
+        return Rounds(self._conduct, self._lock, claims, halts=self._monitor.mode == "halt")
+
     # -- the way of a batch --------------------------------------------------------------------------------------------
 
     def _in_turn(self, calls: list[ToolCall], content: str | None, receipt: Receipt | None) -> list[ToolResult]:
@@ -112,13 +157,20 @@ class ToolMiddleware:
                 raise UsageError(
                     f"the tool {quote_text(claim.call.name)} is asynchronous; use `aexecute` or `aprocess`"
                 )
+        rounds = self._rounds(claims)
+        if rounds is not None:
+            return _run_rounds(rounds)
         claims = self._reserved(claims, content, receipt)
         return self._answered(claims, [_run(claim) for claim in claims])
 
     async def _at_once(self, calls: list[ToolCall], content: str | None, receipt: Receipt | None) -> list[ToolResult]:
         from asyncio import gather  # noqa: PLC0415 - only where it is used
 
-        claims = self._reserved(batch.look_at(calls, self._tools), content, receipt)
+        claims = batch.look_at(calls, self._tools)
+        rounds = self._rounds(claims)
+        if rounds is not None:
+            return await _run_rounds_async(rounds)
+        claims = self._reserved(claims, content, receipt)
         return self._answered(claims, await gather(*(_run_async(claim) for claim in claims)))
 
     def _reserved(self, claims: list[Claim], content: str | None, receipt: Receipt | None) -> list[Claim]:
@@ -165,3 +217,67 @@ async def _run_async(claim: Claim) -> ToolResult:
     except Exception as error:  # noqa: BLE001 - as above
         return claim.result(error=batch.in_words(error))
     return batch.finished(claim, value)
+
+
+# -- the agent's view --------------------------------------------------------------------------------------------------
+
+
+def _run_rounds(rounds: Rounds) -> list[ToolResult]:
+    try:
+        out = deque(rounds.ready())
+        while out:
+            place = out.popleft()
+            rounds.end(place, _ended(rounds, place))
+            out.extend(rounds.ready())
+    finally:
+        rounds.abandon()
+    return rounds.results()
+
+
+async def _run_rounds_async(rounds: Rounds) -> list[ToolResult]:
+    import asyncio  # noqa: PLC0415 - only where it is used
+
+    tasks: set[asyncio.Task[None]] = set()
+    try:
+        while True:
+            tasks.update(asyncio.ensure_future(_end_async(rounds, place)) for place in rounds.ready())
+            if not tasks:
+                return rounds.results()
+            done, tasks = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        try:
+            await asyncio.gather(*tasks, return_exceptions=True)
+        finally:
+            rounds.abandon()
+
+
+def _ended(rounds: Rounds, place: int) -> Ended:
+    claim = rounds.begin(place)
+    try:
+        return Ended(to_the_end(_call(claim)))
+    except Exception as error:  # noqa: BLE001 - as above
+        return Ended(error=error)
+    except BaseException as error:
+        rounds.end(place, Ended(error=error))
+        raise
+
+
+async def _end_async(rounds: Rounds, place: int) -> None:
+    claim = rounds.begin(place)
+    try:
+        ended = Ended(await to_the_end_async(_call(claim)))
+    except Exception as error:  # noqa: BLE001 - as above
+        ended = Ended(error=error)
+    except BaseException as error:
+        rounds.end(place, Ended(error=error))
+        raise
+    rounds.end(place, ended)
+
+
+def _call(claim: Claim) -> object:
+    assert claim.tool is not None and claim.arguments is not None  # noqa: S101, PT018 - it may run
+    return claim.tool(**claim.arguments)

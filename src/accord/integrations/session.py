@@ -6,21 +6,33 @@ a class of your own around either.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
 
 from accord.errors import UsageError
 from accord.machine.contract import Contract
 from accord.projection.projection import projection_of
+from accord.stores.session import StoredSession
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from accord.machine.clocks import Time
     from accord.machine.events import Event
     from accord.monitor import Verdict
     from accord.monitor.step import Mode, Situation
     from accord.projection.projection import Projection
 
-__all__ = ["Receipt", "Session", "View", "check_session", "is_session", "projection_for", "tell"]
+__all__ = [
+    "AgentSession",
+    "Receipt",
+    "Session",
+    "View",
+    "check_session",
+    "is_session",
+    "is_shared",
+    "projection_for",
+    "tell",
+]
 
 View: TypeAlias = Literal["program", "agent"]
 """Whose sends and receives the labels are: those of the program around the model, or of the agent itself."""
@@ -42,6 +54,19 @@ class Session(Protocol):
     @property
     def situation(self) -> Situation:
         """Where the session stands."""
+
+
+class AgentSession(Session, Protocol):
+    """A session that can be told what a projection makes, as all of accord's can."""
+
+    def take(self, event: Event) -> Verdict:
+        """An event as a projection makes it."""
+
+    def tick(self, at: Time) -> Verdict:
+        """Time passes."""
+
+    def close(self, *, at: Time | None = None) -> Verdict:
+        """Nothing more will come."""
 
 
 def check_session(monitor: object) -> None:
@@ -76,11 +101,17 @@ def tell(session: Session, event: Event) -> Verdict:
     """What a session answers to an event of a projection."""
     if event.to_rules:
         return cast("Verdict", session.take(event))  # type: ignore[attr-defined] # looked at when it was given
+    more: dict[str, Any] = {} if event.at is None else {"at": event.at}  # a session of one's own may take no more
     if event.direction == "!":
-        return session.send(event.label, event.payload)
-    if event.by is None:
-        return session.receive(event.label, event.payload)
-    return session.receive(event.label, event.payload, by=event.by)  # type: ignore[call-arg] # as all monitors take it
+        return session.send(event.label, event.payload, **more)
+    if event.by is not None:
+        more["by"] = event.by
+    return session.receive(event.label, event.payload, **more)
+
+
+def is_shared(session: object) -> bool:
+    """Whether others may step a session, in other processes."""
+    return isinstance(session, StoredSession) or isinstance(getattr(session, "session", None), StoredSession)
 
 
 def is_session(monitor: object) -> bool:

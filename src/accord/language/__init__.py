@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from accord.diagnostics import Diagnostic, Source
 from accord.errors import ContractError, UsageError
 from accord.language.checks import check_document
+from accord.language.ignoring import without_ignored
 from accord.language.parser import parse_document
 from accord.language.printer import print_document, print_protocol
 from accord.limits import DEFAULT_LIMITS, Limits
@@ -24,7 +25,7 @@ __all__ = ["examine", "parse", "print_document", "print_protocol"]
 def examine(source: Source, limits: Limits = DEFAULT_LIMITS) -> tuple[Document, tuple[Diagnostic, ...]]:
     """What a text declares and all findings in source order; declarations that cannot be read are left out."""
     document, problems = parse_document(source, limits)
-    findings = [*problems, *check_document(document, limits)]
+    findings = without_ignored([*problems, *check_document(document, limits)])
     findings.sort(key=lambda d: d.severity == "warning")  # if there are too many, errors come first
     return document, tuple(sorted(findings[: limits.diagnostics], key=lambda d: d.span))
 

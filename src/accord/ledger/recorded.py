@@ -112,6 +112,10 @@ class RecordedMonitor:
             given, lambda: monitor.peek_close(seconds(at)), lambda: monitor.close(seconds(at))
         )
 
+    def note(self, what: str, detail: Mapping[str, object]) -> Verdict:
+        """Write down what else happened to the session; `Blocked` if that cannot be done. It moves nothing."""
+        return self._recording.note(what, dict(detail))
+
     # -- questions: asking is no attempt -------------------------------------------------------------------------------
 
     def peek_send(

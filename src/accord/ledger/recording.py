@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from accord.errors import UsageError
 from accord.ledger.attempts import check, describe, why
 from accord.monitor import Blocked
+from accord.monitor.verdicts import OK
 from accord.turns import check_turn
 
 if TYPE_CHECKING:
@@ -65,6 +66,16 @@ class Recording:
             if taken != answer:  # somebody moved the session past us; what is answered is recorded all the same
                 return self._write(given, taken) or taken
             return taken
+
+    def note(self, what: str, detail: dict[str, object]) -> Verdict:
+        """Write down what is no attempt; `Blocked` if that cannot be done."""
+        check_turn(self._lock)
+        with self._lock:
+            try:
+                self.ledger.note(self.session, self._contract.digest, self._protocol, what, detail)
+            except Exception as error:  # noqa: BLE001 - as below
+                return Blocked(f"the ledger cannot be written ({why(error)})")
+            return OK
 
     def _write(self, given: Given, answer: Verdict | UsageError) -> Blocked | None:
         """Write it; if that fails, the answer that must be given instead."""

@@ -164,6 +164,11 @@ class Refusal:
         return f"protocol {self.contract}" if self.contract else "protocol"
 
     @property
+    def clause_number(self) -> int:
+        """Where that clause stands in the contract: 0 is the protocol."""
+        return 0 if self.rule is None else 1 + self.stage.stages.book.machines.index(self.rule.machine)
+
+    @property
     def role(self) -> str | None:
         """The role that broke the contract, where the contract has roles."""
         return None

@@ -72,6 +72,7 @@ class _Stated:
     reasons: tuple[str, ...] = ()
     suspects: tuple[str, ...] = ()
     advice: str = ""
+    clause_number: int = 0
 
 
 _Facts: TypeAlias = "_Stated | Refusal"
@@ -160,6 +161,11 @@ class Violation:
         return self._facts.clause
 
     @property
+    def clause_number(self) -> int:
+        """Where that clause stands: 0 is the protocol, and rules are counted from 1."""
+        return self._facts.clause_number
+
+    @property
     def role(self) -> str | None:
         """The role that broke the contract, where the contract has roles."""
         return self._facts.role
@@ -205,6 +211,7 @@ class Violation:
             facts.reasons,
             self.suspects,
             facts.advice,
+            facts.clause_number,
         )
         return Violation.of, (stated, self.position)
 

@@ -99,12 +99,15 @@ def _of_call(
 ) -> dict[str, object]:
     """The fields of an end with what is known of its call; a tool cannot set these two."""
     if known:
-        fields["call"] = {} if call is None else call
-        fields["call_id"] = call_id
-    else:
-        fields.pop("call", None)
-        fields.pop("call_id", None)
+        return with_call(fields, {} if call is None else call, call_id)
+    fields.pop("call", None)
+    fields.pop("call_id", None)
     return fields
+
+
+def with_call(fields: Mapping[str, object], call: Mapping[str, object], call_id: str | None) -> dict[str, object]:
+    """The fields of an end with those that say of its call; they stand over what a tool has returned."""
+    return {**fields, "call": call, "call_id": call_id}
 
 
 def _without_error(fields: dict[str, object]) -> dict[str, object]:

@@ -35,6 +35,7 @@ class _Observation(msgspec.Struct, gc=False):
     level: str | None = None
     metadata: Any = None
     traceId: str | None = None  # noqa: N815
+    parentObservationId: str | None = None  # noqa: N815
 
 
 class _Score(msgspec.Struct, gc=False):
@@ -87,7 +88,8 @@ def _span(index: int, observation: _Observation) -> Span:
     attributes = _attributes(observation.metadata)
     role, name = _role(observation, attributes), observation.name
     failed = observation.level == "ERROR"
-    span = Span(index, role, name, observation.startTime, observation.endTime, failed=failed, model=observation.model)
+    start, end, parent = observation.startTime, observation.endTime, observation.parentObservationId
+    span = Span(index, role, name, start, end, failed=failed, parent=parent, model=observation.model)
     if role == "tool":
         span.input = decoded(observation.input)
         span.output, named, call_id = tool_content(observation.output)
@@ -123,4 +125,4 @@ def _recognises(sketch: Sketch) -> bool:
     return "observations" in sketch.keys and bool({"trace", "projectId", "htmlPath"} & sketch.keys)
 
 
-LANGFUSE = Reader("langfuse", 1, _recognises, _read)
+LANGFUSE = Reader("langfuse", 2, _recognises, _read)

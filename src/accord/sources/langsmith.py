@@ -84,7 +84,8 @@ def _flat(top: _Recorded) -> list[_Recorded]:
 
 def _span(index: int, run: _Recorded) -> Span:
     role = _ROLES.get(run.run_type or "", "other")
-    span = Span(index, role, run.name, run.start_time, run.end_time, failed=bool(run.error))
+    failed, parent = bool(run.error), run.parent_run_id
+    span = Span(index, role, run.name, run.start_time, run.end_time, failed=failed, parent=parent)
     if role == "tool":
         span.input = _arguments(run.inputs)
         output = run.outputs.get("output", run.outputs) if isinstance(run.outputs, dict) else run.outputs
@@ -125,4 +126,4 @@ def _recognises(sketch: Sketch) -> bool:
     return "run_type" in sketch.keys and bool({"inputs", "outputs", "trace_id"} & sketch.keys)
 
 
-LANGSMITH = Reader("langsmith", 1, _recognises, _read)
+LANGSMITH = Reader("langsmith", 2, _recognises, _read)

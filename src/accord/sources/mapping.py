@@ -44,11 +44,15 @@ class KindOf:
 
 @dataclass(frozen=True, slots=True)
 class Mapping:
-    """How records are read. `runs` is `file`, `record`, or the field whose values tell runs apart."""
+    """How records are read. `runs` is `file`, `record`, or the field whose values tell runs apart.
+
+    `together` is the field of calls that has the same value for all that a model asked for in one answer.
+    """
 
     kinds: tuple[KindOf, ...]
     runs: str | Path = FILE
     messages: Path | None = None
+    together: Path | None = None
     key: tuple[Path, ...] = ()
     metadata: dict[str, Path] = field(default_factory=dict)
 
@@ -78,6 +82,8 @@ class _Open:
         self.messages: list[Message] = []
         self.calls = {False: OpenCalls[Message](), True: OpenCalls[Message]()}
         self.parts: dict[Path, object] = {}
+        self.answer: tuple[object, int] = (_NOTHING, 0)
+        """What the last answer of the model is called, and the number of its first call."""
 
 
 def _read(mapping: Mapping, stream: BinaryIO, file: str) -> Iterator[Run | Broken]:
@@ -139,12 +145,23 @@ def _add_message(mapping: Mapping, run: _Open, recorded: dict[str, Any]) -> None
     kind, name, call_id = line.kind, _text(recorded, line.name), _text(recorded, line.id)
     body = None if line.body is None else _at(recorded, line.body)
     moment = None if line.at is None else _at(recorded, line.at)
-    message = Message(kind, run.records, _body(body), name, call_id, None, _moment(moment))
+    number = _number(mapping, run, recorded) if kind == "call" else run.records
+    message = Message(kind, number, _body(body), name, call_id, None, _moment(moment))
     if kind in {"call", "user call"}:
         run.calls[kind == "user call"].add(message)
     elif kind in {"result", "error"}:
         message.answers = run.calls[False].answer(call_id, name) or run.calls[True].answer(call_id, name)
     run.messages.append(message)
+
+
+def _number(mapping: Mapping, run: _Open, recorded: dict[str, Any]) -> int:
+    """The number of a call: that of the first of its answer."""
+    called = _NOTHING if mapping.together is None else _at(recorded, mapping.together)
+    if called is _NOTHING or called is None:
+        return run.records
+    if run.answer[0] != called:
+        run.answer = called, run.records
+    return run.answer[1]
 
 
 def _at(record: object, path: Path) -> object:

@@ -133,6 +133,7 @@ _FIELDS = table(
         "version": _version,
         "runs": _runs,
         "messages": _path,
+        "together": _path,
         "key": _tuple(each_of(_path)),
         "metadata": map_of(_path),
         "kinds": _kinds,

@@ -43,6 +43,7 @@ class _Event(msgspec.Struct, gc=False):
 
 class _Recorded(msgspec.Struct, gc=False):
     traceId: str | None = None  # noqa: N815 - as it is written
+    parentSpanId: str | None = None  # noqa: N815
     name: str | None = None
     startTimeUnixNano: str | int | None = None  # noqa: N815
     endTimeUnixNano: str | int | None = None  # noqa: N815
@@ -106,7 +107,8 @@ def _span(index: int, span: _Recorded) -> Span:
         for name, value in _values(event.attributes).items():
             attributes.setdefault(name, value)
     failed = span.status is not None and str(span.status.code).upper() in {"2", "STATUS_CODE_ERROR"}
-    return attributed(index, span.name, attributes, span.startTimeUnixNano, span.endTimeUnixNano, failed=failed)
+    start, end, parent = span.startTimeUnixNano, span.endTimeUnixNano, span.parentSpanId or None
+    return attributed(index, span.name, attributes, start, end, failed=failed, parent=parent)
 
 
 def _values(attributes: list[_Attribute]) -> dict[str, object]:
@@ -135,4 +137,4 @@ def _recognises(sketch: Sketch) -> bool:
     return "resourceSpans" in sketch.keys
 
 
-OTLP = Reader("otlp", 1, _recognises, _read)
+OTLP = Reader("otlp", 2, _recognises, _read)

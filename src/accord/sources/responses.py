@@ -2,6 +2,9 @@
 
 A run is a list of items, or a response with its `input` and its `output`. A file is one run, an array of responses, or
 a response or an item per line. Tools that the service runs itself (`web_search_call` and the like) are calls too.
+
+An item does not say which answer of the model it is from. But a model gives what it gives until it is told something:
+calls with no output and no other input between them are from one answer, and have the number of the first.
 """
 
 from __future__ import annotations
@@ -44,21 +47,26 @@ class Item(msgspec.Struct, gc=False):
     error: Any = None
 
 
-_CALLS = {"function_call", "custom_tool_call", "mcp_call"}
+_ASKED = {"function_call", "custom_tool_call"}
+_CALLS = {*_ASKED, "mcp_call"}
 _SILENT = {"reasoning", "compaction", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response"}
 _OUTPUTS = "_output"
 _SERVED = "_call"
 
 
-def item_messages(items: Sequence[Item]) -> list[Message]:
+def item_messages(items: Sequence[Item], told: int = 0) -> list[Message]:
     """Messages of a run. Reasoning and what the system says is no part of what happened.
 
-    Raises `UnknownRoleError` if an item may be a part of it and nobody can tell which.
+    The first `told` items were told to the model, so what is behind them is another answer. Raises `UnknownRoleError`
+    if an item may be a part of it and nobody can tell which.
     """
     found: list[Message] = []
     calls: OpenCalls[Message] = OpenCalls()
+    answer: int | None = None  # the number of the first call of this answer
     for index, item in enumerate(items):
         kind = item.type
+        if index == told or kind.endswith(_OUTPUTS) or item.role not in {None, "assistant"}:
+            answer = None
         if kind == "message" or item.role:
             speaker: Kind | None = {"user": "user", "assistant": "agent"}.get(item.role or "")  # type: ignore[assignment]
             if speaker is None:
@@ -66,7 +74,9 @@ def item_messages(items: Sequence[Item]) -> list[Message]:
             else:
                 found.append(Message(speaker, index, item.content))
         elif kind in _CALLS or kind.endswith(_SERVED):
-            call = _call(index, item)
+            if kind in _ASKED and answer is None:
+                answer = index
+            call = _call(answer if kind in _ASKED and answer is not None else index, item)
             found.append(call)
             if kind == "mcp_call":  # holds its own result
                 failed = bool(item.error)
@@ -119,14 +129,15 @@ def _read(stream: BinaryIO, file: str) -> Iterator[Run | Broken]:
             alone.append(entry)
             continue
         try:
-            items = [*_items_in(entry.input), *_items_in(entry.output)]
+            told = _items_in(entry.input)
+            items = [*told, *_items_in(entry.output)]
         except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
             yield Broken(file, record.line, f"record {record.place}: {error}")
             continue
         key = keys.unique(str(record.place if entry.id is None else entry.id))
         metadata = scalars({"model": entry.model, "status": entry.status}, entry.metadata)
         try:
-            yield Run(key, file, item_messages(items), record.line, metadata)
+            yield Run(key, file, item_messages(items, len(told)), record.line, metadata)
         except UnknownRoleError as error:
             yield Broken(file, record.line, f"run {key}: {error}")
     if alone:
@@ -148,4 +159,4 @@ def _recognises(sketch: Sketch) -> bool:
     return bool(kinds & sketch.types) and "tool_use_id" not in sketch.keys
 
 
-RESPONSES = Reader("openai-responses", 2, _recognises, _read)
+RESPONSES = Reader("openai-responses", 3, _recognises, _read)

@@ -48,6 +48,9 @@ class _Entry(msgspec.Struct, gc=False):
     name: str | None = None
     span_name: str | None = None
     context: _Context | None = None
+    parent: _Context | str | int | None = None
+    parent_id: str | int | None = None
+    parent_span_id: str | int | None = None
     attributes: dict[str, Any] | None = None
     span_attributes: dict[str, Any] | None = None
     start_time: str | int | float | None = None
@@ -84,24 +87,25 @@ def _trace_of(entry: _Entry) -> str | int | None:
 
 
 def _run(key: str, file: str, entries: list[_Entry], line: int | None, metadata: object) -> Run:
-    spans = [_span(index, entry) for index, entry in enumerate(_flat(entries))]
+    spans = [_span(index, entry, above) for index, (entry, above) in enumerate(_flat(entries))]
     model = next((span.model for span in spans if span.model), None)
     return Run(key, file, span_messages(spans), line, scalars({"model": model}, metadata))
 
 
-def _flat(entries: list[_Entry]) -> list[_Entry]:
-    """All spans, each before its children."""
-    found: list[_Entry] = []
-    todo = [(entry, 0) for entry in reversed(entries)]
+def _flat(entries: list[_Entry]) -> list[tuple[_Entry, int | None]]:
+    """All spans, each before its children, and where in the list stands the one that it is written in."""
+    found: list[tuple[_Entry, int | None]] = []
+    todo: list[tuple[_Entry, int, int | None]] = [(entry, 0, None) for entry in reversed(entries)]
     while todo:
-        entry, depth = todo.pop()
-        found.append(entry)
+        entry, depth, above = todo.pop()
+        here = len(found)
+        found.append((entry, above))
         if depth < _DEEPEST:
-            todo += [(child, depth + 1) for child in reversed(entry.child_spans or ())]
+            todo += [(child, depth + 1, here) for child in reversed(entry.child_spans or ())]
     return found
 
 
-def _span(index: int, entry: _Entry) -> Span:
+def _span(index: int, entry: _Entry, above: int | None) -> Span:
     attributes = _flattened(entry.attributes or entry.span_attributes or {})
     start = entry.start_time if entry.start_time is not None else entry.timestamp
     code = entry.status_code
@@ -109,7 +113,10 @@ def _span(index: int, entry: _Entry) -> Span:
         code = entry.status if isinstance(entry.status, str) else str(entry.status.status_code or entry.status.code)
     failed = (code or "").upper().removeprefix("STATUS_CODE_") in {"ERROR", "2"}
     end = entry.end_time if entry.end_time is not None else _ended(start, entry.duration)
-    return attributed(index, entry.name or entry.span_name, attributes, start, end, failed=failed)
+    parent = entry.parent.span_id if isinstance(entry.parent, _Context) else entry.parent
+    parent = next((told for told in (parent, entry.parent_span_id, entry.parent_id) if told is not None), above)
+    name = entry.name or entry.span_name
+    return attributed(index, name, attributes, start, end, failed=failed, parent=parent)
 
 
 def _ended(start: str | float | None, duration: str | float | None) -> float | None:
@@ -143,5 +150,5 @@ def _is_otel(sketch: Sketch) -> bool:
     return "resourceSpans" not in sketch.keys and any(key.startswith("gen_ai.") for key in sketch.keys)
 
 
-OPENINFERENCE = Reader("openinference", 1, _is_openinference, _read)
-OTEL_SPANS = Reader("otel-spans", 1, _is_otel, _read)
+OPENINFERENCE = Reader("openinference", 2, _is_openinference, _read)
+OTEL_SPANS = Reader("otel-spans", 2, _is_otel, _read)

@@ -4,6 +4,10 @@ Tools are spans: a call where the span starts, its result where it ends. What is
 They are told the whole conversation each time, so only what is new there has just been said. A trace without spans of
 tools has its calls in the conversations alone; the longest of them is then the run.
 
+A span does not say which calls a model gave in one answer. The answer does, where it was recorded; else calls that ran
+at the same time under one parent were given together. They have the number of the first of them. Of calls that ran one
+after the other nobody can tell.
+
 Two vocabularies are understood, OpenTelemetry's `gen_ai.*` in its several versions and OpenInference's.
 """
 
@@ -43,6 +47,8 @@ class Span:
     output: object = None
     failed: bool = False
     call_id: str | None = None
+    parent: object = None
+    """What tells spans of one parent apart from others."""
     model: str | None = None
     sent: list[Turn] = field(default_factory=list)
     said: list[Turn] = field(default_factory=list)
@@ -60,10 +66,17 @@ _NUMBERED = re.compile(r"(llm\.input_messages|llm\.output_messages|gen_ai\.promp
 
 
 def attributed(
-    index: int, name: str | None, attributes: dict[str, object], start: Moment, end: Moment, *, failed: bool
+    index: int,
+    name: str | None,
+    attributes: dict[str, object],
+    start: Moment,
+    end: Moment,
+    *,
+    failed: bool,
+    parent: object = None,
 ) -> Span:
     """A span from its attributes."""
-    span = Span(index, _role(attributes), name, start, end, failed=failed)
+    span = Span(index, _role(attributes), name, start, end, failed=failed, parent=parent)
     if span.role == "tool":
         named = _first(attributes, ("gen_ai.tool.name", "tool.name"))
         span.name = named if isinstance(named, str) and named else _tool_in(name)
@@ -156,6 +169,7 @@ def span_messages(spans: Sequence[Span]) -> list[Message]:
         return _longest_conversation(spans)
     timeline: list[tuple[float, int, Message]] = []
     heard: Counter[str] = Counter()
+    together = _Together()
     latest = 0.0
     for span in _in_time(spans):
         start = as_seconds(span.start)
@@ -163,11 +177,13 @@ def span_messages(spans: Sequence[Span]) -> list[Message]:
         end = as_seconds(span.end)
         end = latest if end is None else max(latest, end)
         if span.role == "tool":
-            call = Message("call", span.index, _body(span.input), span.name, span.call_id, None, span.start)
+            index = together.number(span, latest, end)
+            call = Message("call", index, _body(span.input), span.name, span.call_id, None, span.start)
             kind: Literal["error", "result"] = "error" if span.failed else "result"
             answer = Message(kind, span.index, _body(span.output), span.name, span.call_id, call, span.end)
             timeline += [(latest, len(timeline), call), (end, len(timeline) + 1, answer)]
         elif span.role == "model":
+            together.answered(span)
             for message in _news(span, heard):
                 timeline.append((latest, len(timeline), message))
             for turn in span.said:
@@ -176,6 +192,33 @@ def span_messages(spans: Sequence[Span]) -> list[Message]:
                     timeline.append((end, len(timeline), message))
     timeline.sort(key=lambda entry: entry[:2])
     return [message for _, _, message in timeline]
+
+
+class _Together:
+    """Which calls were given together, as spans come in order."""
+
+    def __init__(self) -> None:
+        self._asked: dict[str, list[int]] = {}
+        """Of the id of a call, the number of its answer's first call, once that is known."""
+        self._running: dict[object, tuple[int, float]] = {}
+        """Of a parent, the number of what runs, and until when."""
+
+    def answered(self, span: Span) -> None:
+        """A model has answered; later calls with these ids are from this answer."""
+        for turn in span.said:
+            first: list[int] = []
+            self._asked.update({call_id: first for _, _, call_id in turn.calls if call_id})
+
+    def number(self, span: Span, start: float, end: float) -> int:
+        """The number of a call."""
+        first = self._asked.get(span.call_id or "")
+        if first is not None:
+            first += [] if first else [span.index]
+            return first[0]
+        running = self._running.get(span.parent)
+        number, until = running if running is not None and start < running[1] else (span.index, end)
+        self._running[span.parent] = (number, max(until, end))
+        return number
 
 
 def _in_time(spans: Sequence[Span]) -> list[Span]:

@@ -216,9 +216,13 @@ def _messages(contract: Contract, protocol: str | None, run: Run) -> dict[str, o
             "text": _shown(message.text),
             "word": None if event is None else print_word(event.direction, event.label),
             "verdict": "refused" if refused else "" if verdict is None else "ok",
+            "follows": False,
             "explanation": visible(verdict.explain()) if isinstance(verdict, Violation | Blocked) else _note(judged),
             "states": states,
         }
+    refusals = [told[id(message)] for message in run.messages if told[id(message)]["verdict"] == "refused"]
+    for refusal in refusals[1:]:  # the first is a cause; what is refused behind it may follow from that, as in reports
+        refusal["follows"] = True
     shown = [told[id(message)] for message in run.messages[:_MOST_MESSAGES]]
     return {
         "messages": shown,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-import tempfile
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from accord.audit import worker
 from accord.audit.results import Chunk, read_result, verdicts_of
@@ -22,8 +21,12 @@ from accord.studio.workshop import Workshop
 from accord.trace import TraceConfig, TraceRecorder, validate_with_config
 from accord.trace.config import ProtocolConfig, TraceContractsConfig
 from tests.surfaces.drivers.formats import MAPPING, WRITERS
+from tests.surfaces.drivers.room import room
 from tests.surfaces.drivers.told import clause_of
 from tests.surfaces.happenings import Finding, Outcome, Run
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["NotCarriedError", "by_audit", "by_studio", "by_trace"]
 
@@ -55,13 +58,12 @@ def by_audit(contract: Contract, run: Run, source: str) -> Outcome:
     """The file as `accord audit` judges it, in a worker."""
     data = WRITERS[source](run)
     _, places = read_back(source, data, run)
-    with tempfile.TemporaryDirectory() as folder:
-        path, result = Path(folder) / "runs", Path(folder) / "result"
-        path.write_bytes(data)
-        job = Job(contract, contract.protocol_name(None), None if source == "mapping" else source)
-        with result.open("w+b") as stream:
-            _judge(job, path, stream, source)
-        lines = list(read_result(result))
+    path, result = room() / "runs", room() / "result"
+    path.write_bytes(data)
+    job = Job(contract, contract.protocol_name(None), None if source == "mapping" else source)
+    with result.open("w+b") as stream:
+        _judge(job, path, stream, source)
+    lines = list(read_result(result))
     verdicts = [verdict for line in lines if isinstance(line, Chunk) for verdict in verdicts_of(line, "f")]
     if len(verdicts) != 1:
         raise NotCarriedError(f"{source}: {lines}")
@@ -98,12 +100,12 @@ def by_studio(contract: Contract, run: Run, source: str = "session") -> Outcome:
     """The run as the studio shows it, message by message."""
     data = WRITERS[source](run)
     recorded, _ = read_back(source, data, run)
-    with tempfile.TemporaryDirectory() as folder:
-        name = hashlib.sha256(data).hexdigest()
-        (Path(folder) / name).write_bytes(data)
-        shop = Workshop(Bounds(), Path(folder))
-        request = OneRun(contract.document.source.text, Sent(name="file", file=name), recorded.key)
-        answer = studio.one_run(shop, request)
+    name = hashlib.sha256(data).hexdigest()
+    path = room() / name
+    path.write_bytes(data)
+    request = OneRun(contract.document.source.text, Sent(name="file", file=name), recorded.key)
+    answer = studio.one_run(Workshop(Bounds(), room()), request)
+    path.unlink()
     findings = [
         Finding(place, "*", message["explanation"])
         for place, message in enumerate(answer["messages"])

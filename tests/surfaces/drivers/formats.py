@@ -122,7 +122,9 @@ def tau2(run: Run) -> bytes:
 
 
 def otlp(run: Run) -> bytes:
-    """Spans of tools, which hold a call and its end in one; so both have to be there, and nothing is said."""
+    """Spans of tools, which hold a call and its end in one; so both have to be there, and nothing is said.
+
+    Those of one message run at the same time, which tells that they belong together."""
     spans = []
     for place, one in enumerate(run):
         if one.kind != "call":
@@ -137,8 +139,8 @@ def otlp(run: Run) -> bytes:
                 "traceId": "t",
                 "spanId": str(place),
                 "name": one.name,
-                "startTimeUnixNano": str(10**18 + place),
-                "endTimeUnixNano": str(10**18 + end),
+                "startTimeUnixNano": str((10**9 + place) * 10**9),
+                "endTimeUnixNano": str((10**9 + end) * 10**9),
                 "status": {"code": 2} if run[end].kind == "error" else {},
                 "attributes": [{"key": key, "value": {"stringValue": value}} for key, value in about.items()],
             }
@@ -150,15 +152,18 @@ MAPPING = Mapping(
     tuple(
         KindOf(kind, ((("kind",), (kind,)),), ("name",), ("body",), ("id",), ("at",))
         for kind in ("call", "result", "error", "user", "agent", "event")
-    )
+    ),
+    together=("message",),
 )
 """A format of one's own, as a mapping describes it: a record for each happening."""
 
 
 def mapped(run: Run) -> bytes:
-    """Records that name everything, but who made an event happen, and which calls a model asked for together."""
+    """Records that name everything, but who made an event happen."""
     return as_lines(
-        {"kind": one.kind, "name": one.name, "body": one.body, "id": one.id or None, "at": one.at} for one in run
+        {"kind": one.kind, "name": one.name, "body": one.body, "id": one.id or None, "at": one.at}
+        | ({"message": one.message} if one.kind == "call" else {})
+        for one in run
     )
 
 

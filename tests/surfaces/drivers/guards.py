@@ -13,14 +13,10 @@ from functools import partial
 from accord import Guard, UsageError
 from accord.machine.contract import Contract
 from tests.surfaces.contracts import GATE, SIGN, STRANGER, TOOLS
-from tests.surfaces.drivers.told import Ear, as_call, error_of, finding_of, is_ok, message_at
+from tests.surfaces.drivers.told import Ear, as_call, error_of, finding_of, is_ok, message_at, questions_of
 from tests.surfaces.happenings import ENDS, Finding, Outcome, Run, call_of, in_order
 
 __all__ = ["by_arun", "by_hand", "by_run"]
-
-QUIET = 40
-"""Turns of an event loop after which nothing moves any more that does not wait for the run."""
-
 
 DECLARED = {"events": [SIGN, GATE]} if "events" in inspect.signature(Guard).parameters else {}
 """What the program reports."""
@@ -50,6 +46,8 @@ class Guarded:
     def say(self, place: int) -> None:
         """What is neither a call nor an end."""
         one, guard = self.run[place], self.guard
+        if one.answers:
+            return  # it happens with the call that it is about
         try:
             if one.kind == "event":
                 verdict = guard.receive(one.name, one.body, one.by)
@@ -61,6 +59,15 @@ class Guarded:
             verdict = error
         if not is_ok(verdict):
             self.ear.findings.append(finding_of(place, verdict))
+
+    def people(self, place: int) -> None:
+        """What people are asked about a call, and answer, before it is made for good."""
+        for call, answer, payload in questions_of(self.run, place):
+            self.ear.asking = True
+            (decision,) = self.guard.reserve([call])
+            self.ear.asking = False
+            assert decision.status == "review", f"nobody was asked about {call}: {decision}"
+            self.guard.decide(decision.review.id, answer, by="ana", payload=payload)
 
     def outcome(self) -> Outcome:
         self.at = len(self.run) - 1
@@ -93,6 +100,7 @@ def by_run(contract: Contract, run: Run, **options) -> Outcome:
         one = run[here.at]
         if one.kind == "call":
             places = message_at(run, here.at)
+            here.people(here.at)
             here.ear.offer(run, places)
             here.at = places[0]
             here.ear.results(run, places, here.guard.run([as_call(run[place]) for place in places]))
@@ -112,6 +120,13 @@ def by_arun(contract: Contract, run: Run, **options) -> Outcome:
     return asyncio.run(_by_arun(contract, run, options))
 
 
+async def _quiet(loop) -> None:
+    """Until nothing moves any more that does not wait for the run."""
+    await asyncio.sleep(0)
+    while loop._ready:  # noqa: ASYNC110 - nobody tells that nothing moves
+        await asyncio.sleep(0)
+
+
 async def _by_arun(contract: Contract, run: Run, options: dict) -> Outcome:
     loop = asyncio.get_running_loop()
     futures: dict[str, asyncio.Future] = {}
@@ -121,6 +136,7 @@ async def _by_arun(contract: Contract, run: Run, options: dict) -> Outcome:
         one = run[here.at]
         if one.kind == "call":
             places = message_at(run, here.at)
+            here.people(here.at)
             here.ear.offer(run, places)
             futures |= {run[place].id: loop.create_future() for place in places}
             task = loop.create_task(here.guard.arun([as_call(run[place]) for place in places]))
@@ -133,8 +149,7 @@ async def _by_arun(contract: Contract, run: Run, options: dict) -> Outcome:
             futures[one.id].exception()  # somebody has looked at it, whether or not the call ever ran
         else:
             here.say(here.at)
-        for _ in range(QUIET):
-            await asyncio.sleep(0)
+        await _quiet(loop)
         here.at += 1
     for places, task in tasks:
         if task.done():
@@ -182,6 +197,7 @@ def by_hand(contract: Contract, run: Run, **options) -> Outcome:
         one = run[here.at]
         if one.kind == "call":
             places = message_at(run, here.at)
+            here.people(here.at)
             here.ear.offer(run, places)
             ask(places)
             here.at = places[-1]

@@ -9,7 +9,11 @@ from accord.integrations import ToolCall
 from accord.integrations.guard.observing import Observer
 from tests.surfaces.happenings import ENDS, Finding, Happening, Run
 
-__all__ = ["Ear", "as_call", "clause_of", "error_of", "finding_of", "is_ok", "message_at"]
+__all__ = ["DENIED", "Ear", "as_call", "clause_of", "error_of", "finding_of", "is_ok", "message_at", "questions_of"]
+
+
+DENIED = " denied"
+"""What the ids of calls end in that are asked for in order to be denied."""
 
 
 def is_ok(verdict: object) -> bool:
@@ -32,8 +36,18 @@ def finding_of(index: int | frozenset[int] | None, verdict: object) -> Finding:
 
 
 def as_call(one: Happening) -> ToolCall:
-    """A call as models make it."""
-    return ToolCall(one.name, one.body, one.id)
+    """A call as models make it, whatever a person has put in its place."""
+    return ToolCall(one.name, one.body if one.asked is None else one.asked, one.id)
+
+
+def questions_of(run: Run, place: int) -> list[tuple[ToolCall, str, dict | None]]:
+    """What people are asked before a call, in order: the call, the answer, and what to use instead."""
+    one, found = run[place], []
+    if one.denied is not None:
+        found.append((ToolCall(one.denied[0], one.denied[1], one.id + DENIED), "deny", None))
+    if place and run[place - 1].kind == "event" and run[place - 1].answers == one.id:
+        found.append((as_call(one), "allow" if one.asked is None else "modify", one.body if one.asked else None))
+    return found
 
 
 def error_of(reason: str) -> Exception:
@@ -62,6 +76,7 @@ class Ear(Observer):
         self.undecided: set[int] = set()  # and those that are
         self.turned_down: set[int] = set()
         self.waited = 0
+        self.asking = False  # whether somebody is about to answer, so that a question is no refusal
         self.broken: Exception | None = None
 
     def offer(self, run: Run, places: list[int]) -> None:
@@ -74,6 +89,8 @@ class Ear(Observer):
             self.ends[identity] = end if end is not None else -1
 
     def decided(self, watched, decisions, seconds) -> None:  # noqa: ARG002 - as a guard calls it
+        if self.asking:
+            return
         try:
             for decision in decisions:
                 place = self.places[decision.call.id]
@@ -83,8 +100,8 @@ class Ear(Observer):
                 if decision.status == "held":
                     self.held.add(place)
                     self.undecided.add(place)
-                elif decision.status == "review":
-                    self.findings.append(Finding(place, "*"))
+                elif decision.status == "review" or (decision.verdict is None and decision.review is not None):
+                    self.findings.append(Finding(place, "*"))  # people are asked, or have denied the very same
                 elif decision.status == "refused":
                     self.findings.append(finding_of(place, decision.verdict or decision.message))
                 elif place in self.held:

@@ -2,55 +2,66 @@
 
 from __future__ import annotations
 
-import inspect
+from collections import defaultdict, deque
 
-from accord import Monitor, ToolMiddleware
+from accord import Monitor, Ok, ToolMiddleware
 from accord.integrations import LLMResponse
 from accord.machine.contract import Contract
 from tests.surfaces.contracts import STRANGER, TOOLS
 from tests.surfaces.drivers.told import as_call, error_of, finding_of, is_ok, message_at
 from tests.surfaces.happenings import ENDS, Outcome, Run, in_order
 
-__all__ = ["HAS_VIEWS", "by_tools"]
+__all__ = ["by_tools"]
 
-HAS_VIEWS = "view" in inspect.signature(ToolMiddleware).parameters
+
+class Noted(Monitor):
+    """A session that is told which calls begin, as one with a ledger is."""
+
+    __slots__ = ("begun", "of_tool")
+
+    def note(self, what, detail):
+        if what == "call started":
+            self.begun.add(detail["call"])
+            self.of_tool[detail["tool"]].append(detail["call"])
+        return Ok()
 
 
 def by_tools(contract: Contract, run: Run) -> Outcome:
-    """Calls are received in order, tools run in order, results are sent in order."""
-    monitor = Monitor(contract, mode="refuse")
-    findings, at = [], 0
-    queues: dict[str, list[int]] = {}
+    """What may run together runs, in order; what waits for it is decided and runs in the next round."""
+    now = run[0].at
+    ends: dict[str, int | None] = {}
 
     def tool_named(name):
         def tool(**_):
-            one = run[queues[name].pop(0)]
+            nonlocal now
+            one = run[ends[monitor.of_tool[name].popleft()]]
+            now = one.at
             if one.kind == "error":
                 raise error_of(one.body)
             return one.body
 
         return tool
 
+    is_timed = contract.stages(None).is_timed
     names = {*TOOLS, STRANGER, *(one.name for one in run if one.kind == "call")}
-    tools = {name: tool_named(name) for name in names}
-    middleware = ToolMiddleware(monitor, tools, view="agent")
+    monitor = Noted(contract, mode="refuse", at=now if is_timed else None)
+    tools = ToolMiddleware(monitor, {name: tool_named(name) for name in names}, view="agent", clock=lambda: now)
+    findings, at = [], 0
     while at < len(run):
-        one = run[at]
-        if one.kind == "call":
+        if run[at].kind == "call":
             places = message_at(run, at)
-            ends = [
-                next((e for e in range(p, len(run)) if run[e].kind in ENDS and run[e].id == run[p].id), None)
-                for p in places
-            ]
-            queues = {}
-            for place, end in zip(places, ends, strict=True):
-                queues.setdefault(run[place].name, []).append(end)
-            response = LLMResponse(tool_calls=[as_call(run[place]) for place in places])
-            results = middleware.process(response)
-            for place, end, result in zip(places, ends, results, strict=True):
+            for place in places:
+                later = range(place, len(run))
+                ends[run[place].id] = next(
+                    (e for e in later if run[e].kind in ENDS and run[e].id == run[place].id), None
+                )
+            monitor.begun, monitor.of_tool, now = set(), defaultdict(deque), run[at].at
+            results = tools.process(LLMResponse(tool_calls=[as_call(run[place]) for place in places]))
+            for place, result in zip(places, results, strict=True):
                 if not is_ok(result.verdict):
-                    ended = str(getattr(result.verdict, "got", "")).startswith("?")
-                    findings.append(finding_of(end if ended else place, result.verdict))
+                    refused = ends[run[place].id] if run[place].id in monitor.begun else place
+                    findings.append(finding_of(refused, result.verdict))
             at = places[-1]
         at += 1
-    return Outcome(in_order(findings), is_ok(monitor.close()))
+    now = run[-1].at
+    return Outcome(in_order(findings), is_ok(tools.close()))

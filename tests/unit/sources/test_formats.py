@@ -266,6 +266,43 @@ def test_tools_that_the_service_runs_are_calls():
     ]
 
 
+def numbers_of_calls(run):
+    return {message.name: message.index for message in run.messages if message.kind == "call"}
+
+
+def asked(*names):
+    return [{"type": "function_call", "call_id": name, "name": name, "arguments": "{}"} for name in names]
+
+
+def output(name):
+    return {"type": "function_call_output", "call_id": name, "output": "fine"}
+
+
+def test_calls_with_no_output_between_them_are_from_one_answer():
+    thought = {"type": "reasoning", "summary": []}
+    said = {"type": "message", "role": "assistant", "content": "I look it up."}
+    items = [
+        *asked("a"),
+        thought,
+        *asked("b"),
+        output("a"),
+        *asked("c"),
+        output("b"),
+        output("c"),
+        said,
+        *asked("d", "e"),
+    ]
+    (run,) = read(as_json(items), "openai-responses")
+    assert numbers_of_calls(run) == {"a": 0, "b": 0, "c": 4, "d": 8, "e": 8}
+
+
+def test_what_the_user_says_and_a_new_response_begin_another_answer():
+    told = {"type": "message", "role": "user", "content": "and?"}
+    response = {"id": "r", "object": "response", "input": [*asked("a"), told, *asked("b")], "output": asked("c", "d")}
+    (run,) = read(as_json(response), "openai-responses")
+    assert numbers_of_calls(run) == {"a": 0, "b": 2, "c": 3, "d": 3}
+
+
 # -- sessions ----------------------------------------------------------------------------------------------------------
 
 
@@ -312,6 +349,39 @@ def test_a_trace_may_be_spread_over_several_exports():
     exports = [{"resourceSpans": [{"scopeSpans": [scope]}]} for scope in reversed(scopes)]
     (run,) = read(as_lines(exports))
     assert summary(run.messages) == EXPECTED
+
+
+def tool_span(name, start, end, parent=None, **more):
+    about = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name, "gen_ai.tool.call.id": name, **more}
+    return {"name": name, "attributes": about, "start_time": start, "end_time": end, "parent_id": parent}
+
+
+def test_calls_that_run_at_the_same_time_under_one_parent_were_given_together():
+    spans = [
+        tool_span("a", 1, 4, "p"), tool_span("b", 2, 3, "p"), tool_span("inside a", 2.5, 3.5, "a"),
+        tool_span("c", 3.9, 5, "p"), tool_span("d", 5, 6, "p"),
+    ]  # fmt: skip
+    (run,) = read(as_json({"spans": spans}), "otel-spans")
+    assert numbers_of_calls(run) == {"a": 0, "b": 0, "inside a": 2, "c": 0, "d": 4}
+
+
+def test_calls_that_one_answer_asks_for_were_given_together_whenever_they_ran():
+    said = [
+        {
+            "role": "assistant",
+            "tool_calls": [{"id": name, "function": {"name": name}} for name in ("a", "b")],
+            "content": "",
+        }
+    ]
+    model = {"name": "m", "attributes": {"gen_ai.operation.name": "chat", "gen_ai.output.messages": json.dumps(said)}}
+    spans = [
+        {**model, "start_time": 0, "end_time": 1},
+        tool_span("a", 2, 3, "p"), tool_span("b", 4, 5, "q"), tool_span("c", 4, 6, "q"),
+        {**model, "start_time": 7, "end_time": 8}, tool_span("a", 9, 10, "p"),
+    ]  # fmt: skip
+    (run,) = read(as_json({"spans": spans}), "otel-spans")
+    calls = [(message.name, message.index) for message in run.messages if message.kind == "call"]
+    assert calls == [("a", 1), ("b", 1), ("c", 3), ("a", 5)]
 
 
 def test_spans_may_stand_alone():

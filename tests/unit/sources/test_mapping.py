@@ -81,6 +81,19 @@ def test_messages_inside_records(tmp_path):
     assert [len(run.messages) for run in runs] == [5, 0, 0, 1]
 
 
+def test_a_field_tells_which_calls_were_asked_for_together(tmp_path):
+    mapping = (
+        "together: turn.id\nkinds:\n  - {kind: call, where: {out: null}, name: tool}\n  - {kind: result, name: tool}"
+    )
+    turns = [("a", 1), ("b", 1), ("c", 2), ("d", None), ("e", None)]
+    records = [{"tool": name, "out": None, "turn": {"id": turn}} for name, turn in turns]
+    records.insert(2, {"tool": "a", "out": "fine", "turn": {"id": 1}})
+    (run,) = mapped(tmp_path, mapping, as_lines(records))
+    assert [(m.kind, m.name, m.index) for m in run.messages] == [
+        ("call", "a", 0), ("call", "b", 0), ("result", "a", 2), ("call", "c", 3), ("call", "d", 4), ("call", "e", 5),
+    ]  # fmt: skip
+
+
 def test_runs_told_apart_by_a_field(tmp_path):
     mapping = "runs: s.id\nkinds: [{kind: user, body: text}]"
     records = [{"s": {"id": n % 2}, "text": str(n)} for n in range(4)] + [{"text": "x"}, {"s": {"id": [1]}}]

@@ -80,15 +80,16 @@ def settle(
         notes.append(Remark("call returned", {"call": ticket, "result": fields}))
         return Change(state, tuple(notes), OK)
     if passed.answer is not OK:  # something was due before it ended
-        late = Noted(Given("?", event.label, event.payload, None, None, at, {"call": ticket}), passed.answer)
-        return Change(state, (*notes, late), passed.answer)
+        said = counted.calls.in_words(event, passed.answer)
+        late = Noted(Given("?", event.label, event.payload, None, None, at, {"call": ticket}), said)
+        return Change(state, (*notes, late), said)
     try:
         happened = happen(state, event, {"call": ticket})
     except UsageError as error:  # a value that cannot be compared; the call counts all the same
         refusal = Blocked(str(error))
         given = Given("?", event.label, event.payload, None, None, at, {"call": ticket})
         happened = Change(state, (Noted(given, refusal),), refusal)
-    return Change(happened.state, (*notes, *happened.notes), happened.answer)
+    return Change(happened.state, (*notes, *happened.notes), counted.calls.in_words(event, happened.answer))
 
 
 def _find(

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from accord.calls.entries import Out
-from accord.calls.worlds import TOO_MANY, judge
+from accord.calls.worlds import TOO_MANY
 from accord.diagnostics.visible import clip
 from accord.errors import UsageError
 from accord.integrations.guard import words
@@ -90,7 +90,7 @@ def reserve(
         elif after.answer is TOO_MANY:
             decision = Decision(claim.call, "held") if may_hold else desk.ask_again(claim)
         elif after.answer is not OK:
-            decision = desk.refuse(claim, after.answer)
+            decision = desk.refuse_late(claim, after.answer)
         else:
             decision = desk.decide(claim, may_hold=may_hold)
         held = held or (may_hold and decision.status == "held")
@@ -149,7 +149,7 @@ class _Deciding:
             return self._admit(claim, action, (event,))
         if may_hold:
             return Decision(call, "held")
-        verdict = self._told_early(event) or verdict
+        verdict = verdict if self.early is None else self.early.calls.in_words(event, verdict)
         if verdict is TOO_MANY:
             return self.ask_again(claim)
         way = find_way(self.policy, desk, self.state.calls.worlds_about, call.name, event, self.at)
@@ -183,12 +183,6 @@ class _Deciding:
             return self.refuse(claim, verdict, words.rests_on_lost(name, lost))
         running = [out.name for out in self.state.running()]
         return self.refuse(claim, verdict, words.rests_on_others(name, running), counts=False)
-
-    def _told_early(self, event: Event) -> Verdict | None:
-        """The refusal as it is said of a call that is too late; `None` if it is not that."""
-        early = None if self.early is None or self.early.log else self.early.worlds()
-        verdict = OK if not early or self.state.log else judge(early, [event])[0]
-        return None if type(verdict) is Ok else verdict
 
     def _known(self, claim: Claim, action: str) -> Decision | None:
         """The answer to a call whose id was seen before."""
@@ -281,6 +275,13 @@ class _Deciding:
         return self._count(claim, replace(self._turn_down(claim, message), review=review), counts=counts)
 
     # -- refusing ------------------------------------------------------------------------------------------------------
+
+    def refuse_late(self, claim: Claim, late: Verdict) -> Decision:
+        """Something was due before the call."""
+        if claim.fault is None and claim.arguments is not None and self.early is not None:
+            event = self.policy.tools.call(claim.call.name, claim.arguments, self.at).event
+            late = late if event is None else self.early.calls.in_words(event, late)
+        return self.refuse(claim, late)
 
     def refuse(self, claim: Claim, verdict: Verdict, message: str | None = None, *, counts: bool = True) -> Decision:
         """The contract says no; what is only observed runs all the same."""
@@ -392,9 +393,9 @@ def happen_then(policy: Policy, state: State, event: Event, meta: dict[str, obje
     """As `happen`, when time has passed until the event; if something was due by then, that is the answer."""
     passed = pass_time(policy, state, event.at)
     if passed.answer is not OK:
-        return passed
+        return passed._replace(answer=state.calls.in_words(event, passed.answer))
     happened = happen(passed.state, event, meta)
-    return Change(happened.state, (*passed.notes, *happened.notes), happened.answer)
+    return Change(happened.state, (*passed.notes, *happened.notes), state.calls.in_words(event, happened.answer))
 
 
 def pass_time(policy: Policy, state: State, at: Time | None) -> Change[Verdict]:

@@ -6,6 +6,7 @@ What was reserved and never begun is taken back.
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -135,9 +136,10 @@ def run(session: LiveSession, tools: Mapping[str, GuardedTool], calls: list[Tool
         if claim.tool is not None and kind_of(claim.tool) in {"coroutine", "async generator"}:
             raise UsageError(f"the tool {quote_text(claim.call.name)} is asynchronous; use `arun`")
     try:
-        while begun := batch.ready():
-            for place, decision in begun:
-                _run_one(batch, place, decision)
+        out = deque(batch.ready())
+        while out:
+            _run_one(batch, *out.popleft())
+            out.extend(batch.ready())  # what has waited goes out as soon as it may, as in an event loop
     finally:
         batch.abandon()
     return batch.all_results()

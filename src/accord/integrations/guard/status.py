@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from accord.calls.entries import Out
+from accord.calls.state import Calls
 from accord.monitor.step import Status, status
 
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ GuardStatus = Status | Literal["stopped"]
 def status_of(state: State) -> GuardStatus:
     """`running`, `complete`, `stopped`, `violated`, `incomplete` or `unrecognised`, as if calls that are out failed."""
     found = status(state.settled)
-    if found == "complete" and state.lost() and not all(world.complete for world in state.worlds() or ()):
-        found = "running"  # something is owed if a call has happened of which nobody knows
+    if state.lost() and found in {"running", "complete"}:  # is nothing owed, whatever became of them?
+        known = tuple([logged for logged in state.log if type(logged) is not Out or logged.lost is not None])
+        here = Calls(state.settled, known).worlds()
+        found = "complete" if here and all(world.complete for world in here) else "running"
     return "stopped" if state.desk.stopped is not None and found in {"running", "complete"} else found

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from accord.calls.entries import End
 from accord.machine.events import Event
+from accord.projection.payloads import with_call
 from accord.projection.projection import Projected, projection_of
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class ToolEvents(NamedTuple):
 
     def end(self, out: Out, fields: Mapping[str, object], *, failed: bool, at: Time | None) -> Event | None:
         """The event that the end of a call with these fields is; `None` if nobody looks at it."""
-        payload = {**fields, "call": dict(out.arguments), "call_id": out.ticket}
+        payload = with_call(fields, dict(out.arguments), out.ticket)
         return self.projection.event(_Given("error" if failed else "result", self.label(out.name), payload, at)).event
 
     @property

@@ -25,7 +25,7 @@ def check(document: Document) -> list[Diagnostic]:
         which = "the protocol" if bare else f"protocol `{name}`"
         help_ = (
             f"earlier versions let them pass; write `protocol {name} open = {print_slice(declaration.each)} …` if they "
-            "are to, or leave it as it is if they are to be refused"
+            "are to, and `// accord: ignore[W048] reason` above it if they are to be refused"
         )
         message = f"{which} is sliced and not open, so messages that it does not name are refused"
         findings.append(Diagnostic("W048", message, document.source, span, help=help_))
