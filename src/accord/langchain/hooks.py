@@ -21,7 +21,7 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 
 from accord.calls.entries import Out
-from accord.errors import UsageError, ViolationError
+from accord.errors import ViolationError
 from accord.integrations.batch import withheld
 from accord.integrations.exchange import ToolCall
 from accord.integrations.guard import words
@@ -32,15 +32,15 @@ from accord.langchain.arbitrating import arbitrate, heed_denials, open_questions
 from accord.langchain.arguments import Toolbox
 from accord.langchain.asking import DENY, NOBODY
 from accord.langchain.hearing import Hearing
+from accord.langchain.manner import check_durable
 from accord.langchain.messages import broken_calls, pending_calls, refusal, replaced, strip, was_cut_off
-from accord.langchain.people import Asking, ask_about_step, asking, make_step
+from accord.langchain.people import Asking, ask_about_step, asking, make_step, stands
 from accord.langchain.proposing import NOTHING_YET, has_changed, has_note, note_of, was_moved
 from accord.langchain.running import Runner
 from accord.langchain.schema import UNNAMED, make_schema
 from accord.langchain.sealing import Where
 from accord.langchain.threads import AsyncThreadSession, Thread, ThreadSession
 from accord.langchain.whole import run_whole
-from accord.machine.extent import Extent
 from accord.monitor.verdicts import Ok
 from accord.monitor.wording import name_plainly, quote_text
 
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from langchain_core.messages import ToolCall as Asked
     from langchain_core.runnables import RunnableConfig
     from langgraph.prebuilt.tool_node import ToolCallRequest
-    from langgraph.runtime import ExecutionInfo, Runtime
+    from langgraph.runtime import Runtime
 
     from accord.integrations.batch import Claim
     from accord.integrations.guard.decisions import Change, Decision
@@ -118,7 +118,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         """A turn begins. It goes on with the session of the thread, and hears what the user has said."""
-        sitting = self._keeping.sit(state, where(runtime.execution_info), beginning=True)
+        sitting = self._keeping.sit(state, Where.of(runtime.execution_info), beginning=True)
         messages = self._fold(sitting, state, None)
         self._runner.doubt(sitting)
         if self._hearing.turns:
@@ -131,7 +131,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     @hook_config(can_jump_to=["end"])
     def before_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Take in what became of calls; ask for a person's step if there is no other way on."""
-        sitting = self._keeping.sit(state, where(runtime.execution_info))
+        sitting = self._keeping.sit(state, Where.of(runtime.execution_info))
         hearing, said = self._hearing, state["messages"]
         strays = hearing.users and hearing.has_strays(sitting.opened.state, said)
         if sitting.is_still and not self._law.asks_about_steps and not strays:
@@ -154,7 +154,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         if answer.label == DENY and DENY not in self._law.gate(sitting.session.state()):
             return self._noticed(state, self._denied(sitting, answer, messages))
         # A session in a store may have moved on while the person was asked. Then the agent does too, and asks again.
-        same = _stands(asked, sitting.session.state())
+        same = stands(asked, sitting.session.state())
         if not same or type(make_step(self._law, sitting.session, answer)) is not Ok:
             sitting.session.remark("answer came too late", {"label": answer.label, "by": answer.by})
         return self._noticed(state, self._update(sitting, messages))
@@ -170,7 +170,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         if not calls and not self._law.listens and not hears:
             return None
         _check_ids(calls)
-        sitting = self._keeping.sit(state, where(runtime.execution_info))
+        sitting = self._keeping.sit(state, Where.of(runtime.execution_info))
         cut_off = was_cut_off(state["messages"])
         asked = [ToolCall(call["name"], call["args"], call["id"] or "", cut_off=cut_off) for call in calls]
         claims = look_at(asked, None, strict=True)
@@ -201,7 +201,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         """A turn is over: say how the session stands, and whether the agent has ended it early."""
-        sitting = self._keeping.sit(state, where(runtime.execution_info))
+        sitting = self._keeping.sit(state, Where.of(runtime.execution_info))
         messages = self._fold(sitting, state, runtime)
         session = sitting.session
         if self._hearing.turns:
@@ -338,8 +338,8 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     def _begin(self, request: ToolCallRequest) -> Run | ToolMessage:
         runtime = request.runtime
         if self._manner.durable:
-            _check_durable(runtime.config)
-        return self._runner.begin(request, where(runtime.execution_info))
+            check_durable(runtime.config)
+        return self._runner.begin(request, Where.of(runtime.execution_info))
 
     def _around(self, run: Run) -> AbstractContextManager[None]:
         return run.sitting.session.around(run.decision) if self._settings.observers else nullcontext()
@@ -362,7 +362,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             if self._keeping.direct:
                 sitting.session.change(lambda state, at: open_questions(self._law, state, claims, at))
 
-        changed = has_changed(state, where(runtime.execution_info), self._settings, self._law.policy.contract.digest)
+        changed = has_changed(state, Where.of(runtime.execution_info), self._settings, self._law.policy.contract.digest)
         ask = asking(self._law, self._asking(sitting, runtime, changed), announce)
         at, lasts = rehearsed.now(), self._law.policy.review_lasts
         change, answered = arbitrate(self._law, rehearsed.state(), claims, at, ask)
@@ -372,7 +372,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     def _asking(self, sitting: Sitting, runtime: Runtime[Any], changed: bool) -> Asking:
         info = runtime.execution_info
         task = "" if info is None else info.task_id
-        outermost = self._settings.keys == UNNAMED and not where(info).agent
+        outermost = self._settings.keys == UNNAMED and not Where.of(info).agent
         changed = changed or sitting.has_moved_since(task)
         return Asking(sitting, self._manner.reviewer, task, outermost, changed, self._manner.by_id)
 
@@ -401,7 +401,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             session.react([refused], returned.result)
         if runtime is not None:
             info = runtime.execution_info
-            self._runner.answered_by_others(sitting, where(info), info, messages)
+            self._runner.answered_by_others(sitting, Where.of(info), info, messages)
         return instead
 
     def _say(self, sitting: Sitting, direction: Literal["!", "?"], label: str, payload: Mapping[str, object]) -> None:
@@ -435,7 +435,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         """The request with those tools only that may be called; what is no tool of ours to run is left alone."""
         self._look_over(request)
         info = request.runtime.execution_info if request.runtime is not None else None
-        sitting = self._keeping.sit(request.state, where(info))
+        sitting = self._keeping.sit(request.state, Where.of(info))
         if sitting.returns:
             request = self._without_refused(request, sitting)
         if not self._manner.hide:
@@ -480,28 +480,10 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             return response
         info = request.runtime.execution_info if request.runtime is not None else None
         contract = self._law.policy.contract.digest
-        note = note_of(response.result, request.state, where(info), self._settings, contract)
+        note = note_of(response.result, request.state, Where.of(info), self._settings, contract)
         if note is None:
             return response
         return ExtendedModelResponse(response, Command(update={self._settings.keys.proposed: note}))
-
-
-def where(info: ExecutionInfo | None) -> Where:
-    """The thread that a hook runs in, and the agent, by the nodes that lead to it from the outermost graph."""
-    if info is None:
-        return Where("", "")
-    inner = info.checkpoint_ns
-    agent = "|".join(part.partition(":")[0] for part in inner.split("|")[:-1]) if "|" in inner else ""
-    return Where("" if info.thread_id is None else str(info.thread_id), agent)
-
-
-def _stands(asked: State | None, now: State) -> bool:
-    """Whether a session stands where it stood when a person was asked; time may have passed."""
-    if asked is None:
-        return False
-    (place, held), (here, holds) = asked.settled, now.settled
-    same = asked.settled.stage is now.settled.stage and type(place) is type(here)
-    return same and (isinstance(held, Extent) or held == holds)
 
 
 def _phase(direction: str) -> Literal["send", "recv"]:
@@ -512,12 +494,3 @@ def _check_ids(calls: Sequence[Asked]) -> None:
     for call in calls:
         if not call["id"]:
             raise ViolationError(f"the model has called {quote_text(call['name'])} without an id; nothing runs")
-
-
-def _check_durable(config: Mapping[str, Any]) -> None:
-    """`UsageError` unless every step of the graph is kept before the next one begins."""
-    if config.get("configurable", {}).get("__pregel_durability") != "sync":
-        raise UsageError(
-            "the checkpoint with the reservation may not have been kept yet, so no tool runs; "
-            'invoke the agent with durability="sync", or do not ask for `durable`'
-        )

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from accord.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-__all__ = ["EarlyEnd", "Manner"]
+__all__ = ["EarlyEnd", "Manner", "check_durable"]
 
 EarlyEnd: TypeAlias = "Literal['note', 'raise'] | Callable[[dict[str, Any]], object]"
 
@@ -41,3 +41,12 @@ class Manner:
         self.tool_errors = tool_errors
         self.durable = durable
         self.by_id = by_id
+
+
+def check_durable(config: Mapping[str, Any]) -> None:
+    """`UsageError` unless every step of the graph is kept before the next one begins."""
+    if config.get("configurable", {}).get("__pregel_durability") != "sync":
+        raise UsageError(
+            "the checkpoint with the reservation may not have been kept yet, so no tool runs; "
+            'invoke the agent with durability="sync", or do not ask for `durable`'
+        )

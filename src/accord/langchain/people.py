@@ -16,6 +16,7 @@ from accord.errors import UsageError
 from accord.integrations.guard.words import refused
 from accord.langchain.asking import APPROVE, DENY, NOBODY, Question, read_answers, show
 from accord.langchain.homes import ThreadHome
+from accord.machine.extent import Extent
 from accord.monitor.verdicts import Ok
 from accord.monitor.wording import list_words, quote_text
 from accord.projection.plain import plainly
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from accord.machine.clocks import Time
     from accord.monitor import Verdict
 
-__all__ = ["Asking", "ask_about_step", "asking", "make_step"]
+__all__ = ["Asking", "ask_about_step", "asking", "make_step", "stands"]
 
 ANYBODY = "human"
 """To whom a question goes if the program does not say."""
@@ -141,3 +142,12 @@ def make_step(law: Law, session: LawSession, answer: Answer) -> Verdict:
         return law.happen(state, "?", answer.label, answer.payload, answer.by, at, meta)
 
     return session.change(step)
+
+
+def stands(asked: State | None, now: State) -> bool:
+    """Whether a session stands where it stood when a person was asked; time may have passed."""
+    if asked is None:
+        return False
+    (place, held), (here, holds) = asked.settled, now.settled
+    same = asked.settled.stage is now.settled.stage and type(place) is type(here)
+    return same and (isinstance(held, Extent) or held == holds)

@@ -23,6 +23,8 @@ from accord.ledger.entries import seal
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from langgraph.runtime import ExecutionInfo
+
 __all__ = [
     "Kept",
     "Proposed",
@@ -47,6 +49,15 @@ class Where(NamedTuple):
 
     thread: str
     agent: str
+
+    @classmethod
+    def of(cls, info: ExecutionInfo | None) -> Where:
+        """The thread that a hook runs in, and the agent, by the nodes that lead to it from the outermost graph."""
+        if info is None:
+            return cls("", "")
+        inner = info.checkpoint_ns
+        agent = "|".join(part.partition(":")[0] for part in inner.split("|")[:-1]) if "|" in inner else ""
+        return cls("" if info.thread_id is None else str(info.thread_id), agent)
 
     def __str__(self) -> str:
         return place_name(self.thread, self.agent)
