@@ -66,7 +66,7 @@ def test_lives_in_stores_are_as_their_accounts_say(harness, share, soak, health)
     scenes = [[*SCENES][share % len(SCENES)]] if soak else [*SCENES]
     with harness.open() as store:
         for scene in scenes:
-            lived(scene, f"kept {share}", LONG if soak else 80, seen, Kept(store, f"{scene} {share}"))
+            lived(scene, f"kept {share}", LONG if soak else 200, seen, Kept(store, f"{scene} {share}"))
     health(f"{type(harness).__name__}: {seen.sentence()}")
 
 

@@ -32,6 +32,8 @@ __all__ = ["overtake"]
 
 _LONGEST = 8
 """So many steps are tried together."""
+_FIRST = 24
+"""Of so many entries: trying costs what has to be gone through, and where much makes a difference it would not pay."""
 
 
 def overtake(settled: Situation, log: tuple[Logged, ...]) -> tuple[Situation, tuple[Logged, ...]]:
@@ -51,6 +53,8 @@ def overtake(settled: Situation, log: tuple[Logged, ...]) -> tuple[Situation, tu
 def _with_one_moved(settled: Situation, log: tuple[Logged, ...]) -> tuple[Situation, tuple[Logged, ...]] | None:
     """The session after some steps were moved before all of its log; `None` if there are none that could be."""
     for start, end in _stretches(log):
+        if end > _FIRST:
+            continue
         before, steps = log[:start], [logged.step for logged in log[start:end] if type(logged) is Firm]
         if _may_overtake(settled, before, steps):
             after = _through(settled, steps)
