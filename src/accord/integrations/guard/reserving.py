@@ -156,7 +156,7 @@ class _Deciding:
         if isinstance(way, NoWay):
             return self._hopeless(claim, verdict, way, event, somewhere=somewhere)
         if way.approved or not self.policy.observes:
-            return self._by_approval(claim, action, way, event)
+            return self._by_approval(claim, action, way)
         return self.refuse(claim, verdict)
 
     def _hopeless(self, claim: Claim, verdict: Verdict, way: NoWay, event: Event, *, somewhere: bool) -> Decision:
@@ -245,7 +245,7 @@ class _Deciding:
         self.state = self.state._replace(desk=desk._replace(reviews=tuple(reviews))).at(calls)
         self.notes.append(Remark("call renamed", {"call": lost.ticket, "now": ticket}))
 
-    def _by_approval(self, claim: Claim, action: str, way: Way, event: Event) -> Decision:
+    def _by_approval(self, claim: Claim, action: str, way: Way) -> Decision:
         """A call that people have allowed, denied, or must be asked about."""
         no = way.in_state("denied")
         if no:
@@ -256,8 +256,7 @@ class _Deciding:
                 return self._deny(claim, words.unfit(claim.call.name, unfit))
             granted = [review for review in way.reviews if review is not None]
             steps = [Event("?", r.gate or "", None, way.payload, r.by, self.at) for r in granted]
-            call = event._replace(payload=way.payload)
-            return self._admit(claim, action, (*steps, call), tuple(review.number for review in granted))
+            return self._admit(claim, action, (*steps, way.call), way.used)
         name = claim.call.name
         lapsed = find_lapsed(self.state.desk, way, self.policy.label(name), self.at)
         opened = open_reviews(self.policy, self.state, way, name, self.at)

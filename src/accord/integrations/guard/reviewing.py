@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from accord.calls.entries import Out
 from accord.calls.ways import shortest_way
+from accord.calls.worlds import judge
 from accord.canonical import encode, encode_plain
 from accord.errors import UsageError
 from accord.integrations.guard import words
@@ -20,6 +21,7 @@ from accord.integrations.guard.state import Review
 from accord.ledger.represent import plain_copy
 from accord.machine.events import Event
 from accord.monitor.step import is_over
+from accord.monitor.verdicts import Ok
 from accord.monitor.wording import list_words, quote_text, quote_value
 
 if TYPE_CHECKING:
@@ -77,12 +79,24 @@ def digest_of(label: str, payload: Mapping[str, Json]) -> str:
 class Way(NamedTuple):
     """How approvals make a call legal: through these gates, each with the review for it if there is one.
 
-    `payload` is what the call is made with: what was asked for, or what a person has put in its place.
+    `call` is what is made: what was asked for, or what a person has put in its place by the review `modifier`.
     """
 
-    payload: Mapping[str, Json]
+    call: Event
     gates: tuple[str, ...]
     reviews: tuple[Review | None, ...]
+    modifier: Review | None = None
+
+    @property
+    def payload(self) -> Mapping[str, Json]:
+        """What the call is made with."""
+        return self.call.payload  # type: ignore[return-value] # JSON, where people are asked
+
+    @property
+    def used(self) -> tuple[int, ...]:
+        """The numbers of the reviews that the call uses up."""
+        granted = [*self.reviews, self.modifier]
+        return tuple(dict.fromkeys(review.number for review in granted if review is not None))
 
     def in_state(self, state: str) -> list[Review]:
         """The reviews on this way that are in this state."""
@@ -115,25 +129,36 @@ def find_way(policy: Policy, desk: Desk, look: Look, name: str, event: Event, at
     if not policy.gates:
         return NoWay()
     living = [review for review in desk.reviews if review.gate is not None and not review.is_over(at)]
-    payload: Mapping[str, Json] = event.payload  # type: ignore[assignment] # JSON, where people are asked
-    asked = digest_of(policy.label(name), payload)
-    for review in living:
-        if review.digest == asked and review.state == "allowed" and review.modified is not None:
-            payload = review.modified
-    meant = digest_of(policy.label(name), payload)
-    call = event if payload is event.payload else policy.tools.call(name, payload, at).event
+    asked = digest_of(policy.label(name), event.payload)  # type: ignore[arg-type] # JSON, where people are asked
+    modifier = _modifier(living, asked)
+    call: Event | None = event
+    if modifier is not None:
+        call = policy.tools.call(name, modifier.modified or {}, at).event
     if call is None:
         return NoWay()
+    meant = digest_of(policy.label(name), call.payload)  # type: ignore[arg-type] # the same
     gates = sorted(policy.gates, key=lambda gate: (_review_of(living, gate, meant) is None, gate))
-    steps = [Event("?", gate, None, payload, _SOMEBODY, at) for gate in gates]
+    steps = [Event("?", gate, None, call.payload, _SOMEBODY, at) for gate in gates]
     here = look([*steps, call])
     if here is None:
         return NoWay(here=None)
+    # INVARIANT: no step is made that the call does not use up; it would allow another one.
+    if modifier is not None and type(judge(here, [call])[0]) is Ok:
+        return Way(call, (), (), modifier)
     found = shortest_way(here, steps, call)
     if found.way is None:
         return NoWay(found.flaw, found.cut_short, here)
     through = tuple([gates[number] for number in found.way])
-    return Way(payload, through, _reviews_of(living, through, meant))
+    return Way(call, through, _reviews_of(living, through, meant), modifier)
+
+
+def _modifier(living: list[Review], asked: str) -> Review | None:
+    """The last review by which a person has put something else in the place of an action that nobody has denied."""
+    about = [review for review in living if review.digest == asked]
+    if any(review.state == "denied" for review in about):
+        return None
+    modified = [review for review in about if review.state == "allowed" and review.modified is not None]
+    return modified[-1] if modified else None
 
 
 def _reviews_of(living: list[Review], gates: tuple[str, ...], meant: str) -> tuple[Review | None, ...]:
@@ -351,6 +376,8 @@ def _check_modified(policy: Policy, state: State, review: Review, payload: Mappi
         raise UsageError(f"{quote_text(review.name)} cannot be called with this payload: {unfit}; nothing was decided")
     calls = state.calls.later(at)[0] if policy.is_timed and at is not None else state.calls
     call, look = policy.tools.call(review.name, payload, at).event, calls.worlds_about
+    if call is not None and type(calls.judge(call)[0]) is Ok:
+        return  # nobody needs to allow it
     way = NoWay() if call is None else find_way(policy, state.desk, look, review.name, call, at)
     if isinstance(way, NoWay):
         if way.cut_short:

@@ -321,6 +321,37 @@ def test_a_person_may_put_other_arguments_in_their_place(paying):
     assert not guard.run(pay(20, to="bob"))[0].ok
 
 
+LARGE = 'rule "large" { before each pay(amount > 100) require Approval by human }'
+LARGE_BY_NAME = """
+rule "large" { before each Large require Approval by human }
+events { Large when call pay where amount > 100  Small when call pay }
+"""
+EITHER = "rec L.{?Approval by human.!pay(amount > 100).L, !pay(amount <= 100).L}"
+
+
+@pytest.mark.parametrize("contract", [LARGE, LARGE_BY_NAME, EITHER])
+def test_what_a_person_makes_so_small_that_nobody_need_allow_it_leaves_no_approval_behind(guard_of, contract):
+    paid = []
+    guard = guard_of(contract, tools={"pay": lambda amount: paid.append(amount)})
+    guard.run([ToolCall("pay", {"amount": 500}, "c1")])
+    guard.decide(guard.reviews()[0].id, "modify", by="ana", payload={"amount": 50})
+    assert guard.run([ToolCall("pay", {"amount": 500}, "c2")])[0].ok
+    for amount in (100_000, 500):
+        (result,) = guard.run([ToolCall("pay", {"amount": amount}, f"c{amount}")])
+        assert "needs the approval of a person" in result.content
+    assert paid == [50]
+
+
+def test_what_one_person_makes_smaller_and_another_denies_is_denied(guard_of):
+    contract = 'rule "two" { before each pay(amount > 100) require all of [First by human, Second by human] }'
+    guard = guard_of(contract, tools={"pay": lambda amount: amount})
+    guard.run([ToolCall("pay", {"amount": 500}, "c1")])
+    first, second = guard.reviews()
+    guard.decide(first.id, "modify", by="ana", payload={"amount": 50})
+    guard.decide(second.id, "deny", by="bob")
+    assert "was denied by bob" in guard.run([ToolCall("pay", {"amount": 500}, "c2")])[0].content
+
+
 def test_a_modified_approval_is_for_that_tool_too(guard_of, tools_named):
     tools = tools_named("read", "delete")
     guard = guard_of("rec L.?Approval by human.!{read.L, delete.L}", tools=tools)
