@@ -6,7 +6,7 @@ import pytest
 
 from accord.audit import judging, worker
 from accord.calls.replay import Replay
-from accord.integrations import middleware
+from accord.integrations.conduct import Conduct
 from accord.integrations.guard import codec
 from accord.integrations.guard.session import LiveSession
 from accord.langchain import law
@@ -77,7 +77,8 @@ def agents_hear_nothing(monkeypatch):
 
 
 def tools_return_nothing(monkeypatch):
-    monkeypatch.setattr(middleware.batch, "finished", lambda claim, _: claim.result({}))
+    original = Conduct._end_of
+    monkeypatch.setattr(Conduct, "_end_of", lambda self, call, ended: original(self, call, ended._replace(value={})))
 
 
 class _Blind:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from accord import NotDone, Ok, ProtocolViolationError, ToolCall, UsageError
+from accord import Guard, NotDone, Ok, ProtocolViolationError, ToolCall, UsageError
 
 
 def raises(error):
@@ -216,3 +216,18 @@ def test_a_call_can_be_settled_by_whoever_knows(shared_of):
     assert [(out.ticket, out.started) for out in alive.out()] == [("c1", True)]
     assert alive.keep("c1", "the worker has died") == Ok()
     assert alive.reserve([ToolCall("log")])[0].admitted
+
+
+def test_a_session_is_complete_where_nothing_is_owed_whatever_became_of_a_lost_call():
+    contract = (
+        'tools { otherwise fails unknown }\nrule "r" { forbid pay then search }\n'
+        "protocol P = each k: rec L.{!search.?search.L, end}"
+    )
+    guard = Guard(contract, tools=dict.fromkeys(("search", "pay"), lambda **_: None))
+    calls = [ToolCall("search", {"k": 2}, "b"), ToolCall("search", {"k": 1}, "a")]
+    assert all(decision.admitted for decision in guard.reserve(calls))
+    for ticket in "ab":
+        guard.start(ticket)
+    guard.settle("b", {})
+    guard.fail("a", "too slow")
+    assert (guard.status, guard.close()) == ("complete", Ok())
