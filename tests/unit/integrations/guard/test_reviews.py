@@ -332,7 +332,11 @@ EITHER = "rec L.{?Approval by human.!pay(amount > 100).L, !pay(amount <= 100).L}
 @pytest.mark.parametrize("contract", [LARGE, LARGE_BY_NAME, EITHER])
 def test_what_a_person_makes_so_small_that_nobody_need_allow_it_leaves_no_approval_behind(guard_of, contract):
     paid = []
-    guard = guard_of(contract, tools={"pay": lambda amount: paid.append(amount)})
+
+    def pay(amount):
+        paid.append(amount)
+
+    guard = guard_of(contract, tools={"pay": pay})
     guard.run([ToolCall("pay", {"amount": 500}, "c1")])
     guard.decide(guard.reviews()[0].id, "modify", by="ana", payload={"amount": 50})
     assert guard.run([ToolCall("pay", {"amount": 500}, "c2")])[0].ok
