@@ -82,18 +82,29 @@ class Desk:
         settled = question.gate is None and question.state != "open"
         return settled or question.state in {"denied", "used"} or question.is_over(now)
 
-    def instead(self, tool: str, arguments: Arguments, now: float) -> Arguments:
-        """What a call is made with: what was asked for, or what a person has put in its place."""
+    def instead(self, tool: str, arguments: Arguments, now: float) -> Question | None:
+        """The last answer by which a person has put something else in the place of a call."""
         asked = action(tool, arguments)
+        changed = None
         for each in self._living(now):
             if each.other is not None and each.state == "allowed" and action(each.tool, each.arguments) == asked:
-                arguments = each.other
-        return arguments
+                changed = each
+        return changed
 
-    def answer(self, tool: str, arguments: Arguments, gates: tuple[str, ...], now: float) -> Answer:
-        """What people have said about a call that needs these steps, the last answer for each."""
+    def answer(
+        self, tool: str, arguments: Arguments, gates: tuple[str, ...], now: float, changed: Question | None
+    ) -> Answer:
+        """What people have said about a call that needs these steps, the last answer for each.
+
+        Whoever has `changed` it has answered for that, and that answer is used up in any case.
+        """
         granted, lacking, denied = [], [], False
+        if changed is not None and changed.gate not in gates:
+            granted.append(changed.number)
         for gate in gates:
+            if changed is not None and gate == changed.gate:
+                granted.append(changed.number)
+                continue
             asked = [
                 each
                 for each in self._living(now)

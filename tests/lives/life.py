@@ -274,22 +274,23 @@ class Life:
         if may_hold:
             self.note(tool, "held")
             return "held", None
-        instead = self.desk.instead(tool, arguments, self.now)
-        needs = needs if instead == arguments else self.account.needs(tool, instead)
+        changed = self.desk.instead(tool, arguments, self.now)
+        needs = needs if changed is None else self.account.needs(tool, changed.other)
         if needs is None:
             self.note(tool, "rests on" if self.account.out else "refused")
-            return self.refused(tool), None
-        return self.by_approval(call, instead, needs, started=started)
+            return self.refused(tool, for_now=bool(self.account.out)), None
+        return self.by_approval(call, changed, needs, started=started)
 
     def by_approval(
-        self, call: ToolCall, arguments: dict, gates: tuple[str, ...], *, started: bool
+        self, call: ToolCall, changed: Question | None, gates: tuple[str, ...], *, started: bool
     ) -> tuple[str, Call | None]:
         tool = call.name
-        said = self.desk.answer(tool, arguments, gates, self.now)
+        arguments = dict(call.arguments) if changed is None else changed.other
+        said = self.desk.answer(tool, arguments, gates, self.now, changed)
         if said.denied:
             self.note(tool, "denied")
             return self.refused(tool), None
-        if not said.lacking and len(said.granted) == len(gates):
+        if not said.lacking and len(said.granted) >= len(gates):
             self.note(tool, "approved" if arguments == call.arguments else "modified")
             return self.goes_out(call, arguments, said.granted, started=started)
         expired = any(
@@ -299,7 +300,7 @@ class Life:
         for place, gate in enumerate(said.lacking):
             if not self.desk.has_room(self.now, len(said.lacking) - place):
                 self.note(tool, "nobody left to ask")
-                return self.refused(tool), None
+                return self.refused(tool, for_now=True), None
             self.ask(tool, arguments, gate, None)
         if (tool, dict(call.arguments)) not in self.asked_for:
             self.asked_for = [*self.asked_for[-3:], (tool, dict(call.arguments))]
@@ -312,8 +313,8 @@ class Life:
         in_use = {number for call in self.account.out for number in call.questions}
         self.desk.add(Question(self.numbered, tool, arguments, gate, about, expires), self.now, in_use)
 
-    def refused(self, tool: str) -> str:
-        self.patience.refused(tool)
+    def refused(self, tool: str, *, for_now: bool = False) -> str:
+        self.patience.refused(tool, for_now=for_now)
         return "refused"
 
     def known(self, call: ToolCall, *, started: bool) -> tuple[str, Call | None] | None:

@@ -25,7 +25,7 @@ def plan(scene: str, share: int, *, soak: bool) -> list[tuple[str, str, int, int
     return [
         (scene, "old", SHORT[scene], None, "store"),
         (scene, "young", 300, None, "memory"),
-        *[(scene, f"impatient {n}", 200, IMPATIENT, "memory") for n in range(3)],
+        *[(scene, f"impatient {n}", 200, IMPATIENT, "memory") for n in range(6)],
     ]
 
 

@@ -232,27 +232,35 @@ class Reference:
 
     def way(self, event) -> tuple[tuple[str, ...], dict] | None:
         """The first gates through which a call would be legal, and what it would be made with."""
-        payload = event.payload
-        for asked in self.living(event.at):
-            if (asked.label, asked.payload, asked.state) == (event.label, event.payload, "allowed"):
-                payload = payload if asked.modified is None else asked.modified
+        changed = self.modifier(event)
+        payload = event.payload if changed is None else changed.modified
         meant = event._replace(payload=payload)
+        if changed is not None and self.legal(meant):
+            return (), payload
         gates = self.shortest(list(self.here()), meant, self.in_order(meant))
         return None if gates is None else (gates, payload)
+
+    def modifier(self, event) -> Asked | None:
+        """The last answer by which a person has put something else in the place of a call."""
+        found = None
+        for asked in self.living(event.at):
+            if (asked.label, asked.payload, asked.state) == (event.label, event.payload, "allowed"):
+                found = found if asked.modified is None else asked
+        return found
 
     def in_order(self, event):
         """The gates, those first that people were asked for about this action and whose answer is not used up."""
         asked = [gate for gate in self.gates if self.asked_for((gate,), event.label, event.payload, event.at) != [None]]
         return [*asked, *(gate for gate in self.gates if gate not in asked)]
 
-    def way_by_then(self, event) -> tuple[tuple[str, ...], dict] | None:
-        """As `way`, when time has passed until then and what is overdue was told."""
+    def can_become_legal(self, event) -> bool:
+        """Whether a call is legal, or through gates, when time has passed until then and what is overdue was told."""
         if not self.is_timed:
-            return self.way(event)
+            return self.legal(event) or self.way(event) is not None
         certain = self.certain
         self.history.append(Tick(event.at))
         try:
-            return self.way(event)
+            return self.legal(event) or self.way(event) is not None
         finally:
             self.history.pop()
             self.certain = certain
@@ -285,11 +293,13 @@ class Reference:
     def living(self, at) -> list[Asked]:
         return [asked for asked in self.reviews.values() if asked.gate is not None and not asked.is_over(at)]
 
-    def asked_for(self, gates, label, payload, at) -> list[Asked | None]:
-        """For each gate the last question that was asked for this action, each at most once."""
+    def asked_for(self, gates, label, payload, at, first: Asked | None = None) -> list[Asked | None]:
+        """For each gate the last question that was asked for this action, each at most once; `first` before others."""
         found: list[Asked | None] = []
         for gate in gates:
-            for asked in reversed(self.living(at)):
+            for asked in (first, *reversed(self.living(at))):
+                if asked is None:
+                    continue
                 bound = asked.payload if asked.modified is None else asked.modified
                 fits = (asked.gate, asked.label, bound) == (gate, label, payload) and asked.state != "used"
                 if fits and all(asked is not other for other in found):

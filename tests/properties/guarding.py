@@ -282,13 +282,15 @@ class Session:
         """A call that people can make legal: it runs once for each time they have."""
         _, ticket, _, arguments, _ = decision
         gates, payload = way
-        asked = self.reference.asked_for(gates, call.name, payload, self.time)
+        modifier = self.reference.modifier(event)
+        asked = self.reference.asked_for(gates, call.name, payload, self.time, modifier)
         states = [each and each.state for each in asked]
         if "denied" in states:
             self.note(call.name, "denied", len(gates))
             return self.refused(call)
-        if set(states) == {"allowed"}:
-            numbers = tuple(next(n for n, each in self.reference.reviews.items() if each is one) for one in asked)
+        if set(states) <= {"allowed"}:
+            used = asked if modifier is None or any(each is modifier for each in asked) else [*asked, modifier]
+            numbers = tuple(next(n for n, each in self.reference.reviews.items() if each is one) for one in used)
             steps = [Event("?", gate, None, payload, "ana", self.time) for gate in gates]
             events = (*steps, event._replace(payload=payload))
             if made.get(ticket) != (events, numbers):
@@ -534,7 +536,7 @@ class Session:
         for _ in range(3 if answer == "modify" else 0):
             payload = self.payload()
             meant = Event("!", asked.label, None, payload, None, self.time)
-            may = asked.gate is not None and self.reference.way_by_then(meant) is not None
+            may = asked.gate is not None and self.reference.can_become_legal(meant)
             if may:
                 break
 

@@ -54,7 +54,7 @@ def monitors_forget_data(monkeypatch):
 
 
 def failed_calls_count(monkeypatch):
-    monkeypatch.setattr(LiveSession, "fail", lambda self, ticket, error: self.keep(ticket, str(error)))
+    monkeypatch.setattr(LiveSession, "fail", lambda self, ticket, error, **_: self.keep(ticket, str(error)))
 
 
 def results_are_empty(monkeypatch):

@@ -291,7 +291,7 @@ def test_whether_the_agent_goes_on(accord, path, decide, answer):
         (1, ["allow"], HOUR, 1, "was allowed by ana and has been used up"),
         (1, ["deny"], HOUR, 1, "that cannot be changed"),
         (2, ["allow"], HOUR, 1, "was denied by ana"),
-        (3, ["deny"], HOUR, 1, "was allowed by Bob B."),
+        (3, ["deny"], HOUR, 1, "was allowed by `Bob B.`"),
     ],
 )
 def test_what_cannot_be_decided(path, ids, decide, which, answer, at, status, said):
@@ -669,7 +669,7 @@ def test_many_calls_are_out(accord, tmp_path):
 
 def test_closing_a_session(accord, path, contract):
     result = accord("sessions", "close", path, "busy", contract)
-    assert (result.exit_code, "calls are out: read" in result.output) == (1, True)
+    assert (result.exit_code, "calls are out: `read`" in result.output) == (1, True)
     with SQLiteStore(path) as store:
         guard = guard_of(store, "done", Clock())
         guard.run([ToolCall("read"), ToolCall("report")])

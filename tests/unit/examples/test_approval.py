@@ -57,7 +57,7 @@ def test_it_does_not_pay_what_was_denied(path):
     decide(path, "deny", "--reason", "we never ordered that")
     second = agent(path)
     assert (second.returncode, PAID in second.stdout) == (0, False)
-    assert "not paid. error: `pay` was denied by ana: we never ordered that" in second.stdout
+    assert "not paid. error: `pay` was denied by ana: `we never ordered that`" in second.stdout
 
 
 def test_it_pays_what_the_person_has_put_in_its_place(path):

@@ -118,12 +118,12 @@ def remember_done(desk: Desk, out: Out) -> Desk:
 
 
 def release(
-    policy: Policy, state: State, ticket: str, why: str, at: Time | None, *, begun: bool = True, by_tool: bool = False
+    policy: Policy, state: State, ticket: str, why: str, at: Time | None, *, begun: bool = True, known: bool = True
 ) -> Change[Verdict]:
     """A call has failed; what that means stands in the contract.
 
-    What a tool says (`by_tool`) of a call of which nobody knows, and what was said of it in the same words, is no news:
-    messages may come twice.
+    Of a call of which nobody knew, that says that it has not happened, if whoever says it knows (`known`): a tool that
+    has raised does not, nor does whoever was interrupted. What was said in the same words is no news either.
 
     It is taken back as if it had never been made, with the approvals it had used, if that is what it means, if it was
     never begun, or if nobody knew and somebody says now that it has not happened. A call of which a failure means that
@@ -132,7 +132,7 @@ def release(
     out = state.out(ticket)
     if out is None:
         return Change(state, (), _NOT_OUT)
-    if out.lost is not None and (by_tool or out.lost == why):
+    if begun and out.lost is not None and (not known or out.lost == why):  # messages may come twice
         return Change(state, (), OK)
     if begun and out.failure == "unknown" and out.lost is None:
         return lose(policy, state, out, why, at)

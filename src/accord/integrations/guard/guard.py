@@ -246,7 +246,7 @@ class Guard:
         Said of a call of which nobody knew, this says that it has not happened, if it is `accord.NotDone` or in other
         words than those with which it was lost. Exceptions and the same words say nothing new: messages may come twice.
         """
-        return self._session.fail(ticket, error)
+        return self._session.fail(ticket, error, known=isinstance(error, str))
 
     def keep(self, ticket: str, error: str) -> Verdict:
         """A call has happened, and nobody knows what it returned: it counts, with this error."""

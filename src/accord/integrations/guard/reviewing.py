@@ -149,23 +149,26 @@ def find_way(policy: Policy, desk: Desk, look: Look, name: str, event: Event, at
     if found.way is None:
         return NoWay(found.flaw, found.cut_short, here)
     through = tuple([gates[number] for number in found.way])
-    return Way(call, through, _reviews_of(living, through, meant), modifier)
+    return Way(call, through, _reviews_of(living, through, meant, modifier), modifier)
 
 
 def _modifier(living: list[Review], asked: str) -> Review | None:
-    """The last review by which a person has put something else in the place of an action that nobody has denied."""
-    about = [review for review in living if review.digest == asked]
-    if any(review.state == "denied" for review in about):
-        return None
-    modified = [review for review in about if review.state == "allowed" and review.modified is not None]
-    return modified[-1] if modified else None
+    """The last review by which a person has put something else in the place of an action."""
+    modified = [review for review in living if review.digest == asked and review.modified is not None]
+    return next((review for review in reversed(modified) if review.state == "allowed"), None)
 
 
-def _reviews_of(living: list[Review], gates: tuple[str, ...], meant: str) -> tuple[Review | None, ...]:
-    """The review for each gate of a way. INVARIANT: one for each; who is asked twice has to say yes twice."""
+def _reviews_of(
+    living: list[Review], gates: tuple[str, ...], meant: str, modifier: Review | None
+) -> tuple[Review | None, ...]:
+    """The review for each gate of a way; whoever has put something else in its place has answered for that.
+
+    INVARIANT: one for each; who is asked twice has to say yes twice.
+    """
     left, found = list(living), []
     for gate in gates:
-        review = _review_of(left, gate, meant)
+        own = modifier if modifier in left and modifier.gate == gate else None
+        review = own or _review_of(left, gate, meant)
         found.append(review)
         if review is not None:
             left.remove(review)

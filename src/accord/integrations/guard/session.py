@@ -220,17 +220,16 @@ class LiveSession:
         fields = of_result(result, None, None)
         return self._end(ticket, lambda state, at: ending.settle(self.policy, state, ticket, fields, at))
 
-    def fail(self, ticket: str, error: object) -> Verdict:
+    def fail(self, ticket: str, error: object, *, known: bool = False) -> Verdict:
         """A call has failed; what that means stands in the contract.
 
-        What a tool has raised says nothing new of a call of which nobody knows, however often it is told.
+        Of a call of which nobody knows that says nothing new, unless it is said by somebody who is `known` to know.
         """
         said = error if isinstance(error, str) else str(error) if isinstance(error, NotDone) else in_words(error)
         begun = not isinstance(error, NotDone)
-        by_tool = begun and isinstance(error, BaseException)
 
         def release(state: State, at: Time | None) -> Change[Verdict]:
-            return ending.release(self.policy, state, ticket, said, at, begun=begun, by_tool=by_tool)
+            return ending.release(self.policy, state, ticket, said, at, begun=begun, known=known)
 
         return self._end(ticket, release, said)
 

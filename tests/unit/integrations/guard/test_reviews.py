@@ -346,14 +346,16 @@ def test_what_a_person_makes_so_small_that_nobody_need_allow_it_leaves_no_approv
     assert paid == [50]
 
 
-def test_what_one_person_makes_smaller_and_another_denies_is_denied(guard_of):
-    contract = 'rule "two" { before each pay(amount > 100) require all of [First by human, Second by human] }'
+def test_what_one_person_makes_smaller_and_another_denies_is_asked_about_as_it_is_now(guard_of):
+    contract = 'rule "two" { before each pay(amount > 10) require all of [First by human, Second by human] }'
     guard = guard_of(contract, tools={"pay": lambda amount: amount})
     guard.run([ToolCall("pay", {"amount": 500}, "c1")])
     first, second = guard.reviews()
     guard.decide(first.id, "modify", by="ana", payload={"amount": 50})
     guard.decide(second.id, "deny", by="bob")
-    assert "was denied by bob" in guard.run([ToolCall("pay", {"amount": 500}, "c2")])[0].content
+    assert not guard.run([ToolCall("pay", {"amount": 500}, "c2")])[0].ok
+    (again,) = guard.reviews()
+    assert (again.gate, again.payload) == ("Second", {"amount": 50})
 
 
 def test_a_modified_approval_is_for_that_tool_too(guard_of, tools_named):
