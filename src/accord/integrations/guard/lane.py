@@ -101,8 +101,7 @@ def take_lane(  # noqa: C901, PLR0915 - one function inside, whose lines are cou
         if not begun:
             return long_way(*args, **kwargs)
         try:
-            value = function(*args, **kwargs)
-            back = True
+            value = function(*args, **kwargs); back = True  # fmt: skip  # noqa: E702
             whole = type(value) in WHOLE or is_whole(value)
             if whole and lane.out is mine: lane.at = end; lane.out = None; over = True  # fmt: skip  # noqa: E701, E702
         except BaseException as raised:
