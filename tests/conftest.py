@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from tests.soaking import share_of
+from tests.soaking import LONG, share_of
 
 
 @pytest.fixture(scope="session")
@@ -23,6 +23,10 @@ def pytest_collection_modifyitems(config, items) -> None:
         there = set(kept)
         config.hook.pytest_deselected(items=[item for item in items if item not in there])
         items[:] = kept
+    elif hasattr(config, "workerinput"):  # several processes: none is to begin with the longest when others are done
+        long, short = ([item for item in items if (item.path in LONG) is wanted] for wanted in (True, False))
+        half = len(short) // 2
+        items[:] = [*long[::2], *short[:half], *long[1::2], *short[half:]]
 
 
 @pytest.fixture

@@ -140,6 +140,10 @@ def share_of(items: list, share: str) -> list:
     return items[number - 1 :: many]
 
 
+LONG = frozenset(ROOT / file for part in PARTS.values() for file in part.files)
+"""The files with long checks, which take their time in samples too."""
+
+
 def runs_of(wanted: str) -> list[tuple[str, str]]:
     """The parts and shares that a name stands for; `SystemExit` with all names if there is no such part."""
     name, _, number = wanted.partition("/")
