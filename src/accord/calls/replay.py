@@ -166,7 +166,7 @@ class Replay:
         if kind in ENDS and happened.answers is not None and not happened.labelled:
             yield from self._end(happened, happened.answers, place)
             return
-        if self._held and (kind != "call" or happened.index != self._message):
+        if self._held and kind == "call" and happened.index != self._message:  # a guard waits for nobody who only talks
             yield from self._judge_held(finally_=True)
         projected = self.projection.event(happened, skim=True)
         if kind == "call":
