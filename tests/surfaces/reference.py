@@ -549,13 +549,19 @@ class Judge:
         clause = self._try(place)
         if clause is None:
             return
-        if self._out_of(self.run[place].message):
+        if self._out_of(self.run[place].message) and not self._is_unknown(place):
             self.held.append(place)
         else:
             self._refuse(place, clause)
 
     def _out_of(self, message: int) -> list[Call]:
         return [call for call in self.calls.values() if call.state == "out" and call.one.message == message]
+
+    def _is_unknown(self, place: int) -> bool:
+        """Whether nothing speaks of a call, so that it is refused whatever others return."""
+        one = self.run[place]
+        label = self.projection.label(one, arguments_of(one.body))
+        return label.name is None and not label.ignored and self.projection.is_closed
 
     def _refuse(self, place: int, clause: str) -> None:
         self.refused.add(place)
