@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from accord.audit.model import Status
     from accord.calls.replay import Judged
+    from accord.language.tree import Direction
     from accord.machine.clocks import Time
     from accord.machine.contract import Contract
     from accord.machine.standing import Standing
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from accord.projection.happenings import Kind
     from accord.projection.labels import Test
     from accord.projection.projection import Outcome, Projected
-    from accord.sources.model import Broken, Message, Run
+    from accord.sources.model import Broken, Run
 
 __all__ = ["Judge", "StepJudge", "TableJudge", "count_place", "is_for_columns", "is_for_table", "standing_of"]
 
@@ -61,6 +62,7 @@ class Judge(ABC):
         self.protocol = contract.protocol_name(protocol)
         self.tally = Tally(files=1)
         self.projection = projection_of(contract, protocol)
+        self._taken: dict[Standing, dict[tuple[Direction, str], int]] = {}
         self._groups: dict[Status, tuple[list[Group], dict[tuple[str, str], Group]]] = {
             "violating": (self.tally.violations, {}),
             "incomplete": (self.tally.owed, {}),
@@ -73,9 +75,10 @@ class Judge(ABC):
         Raises `UsageError` if it cannot say anything: a time was not recorded, a partner not named.
         """
 
-    @abstractmethod
     def finish(self) -> Tally:
         """Everything that was counted."""
+        self._count_taken()
+        return self.tally
 
     def add_broken(self, broken: Broken) -> None:
         """Count what could not be read, or not be judged."""
@@ -118,9 +121,23 @@ class Judge(ABC):
             if word.is_action:
                 count(self.tally.blocked, word.text)
         elif event is not None and not event.to_rules:
-            _count_edges(self.tally, standing_of(before, event), event, 1)
+            self._count_step(standing_of(before, event), event)
         self.tally.waited += judged.waited and not isinstance(verdict, Violation)
         seen.events += 1
+
+    def _count_step(self, standing: Standing, event: Event) -> None:
+        """Count a step; which edges it can have taken is the same each time and worked out later."""
+        taken = self._taken.setdefault(standing, {})
+        taken[event[:2]] = taken.get(event[:2], 0) + 1
+        if len(self._taken) > _MOST_STANDINGS:
+            self._count_taken()
+
+    def _count_taken(self) -> None:
+        """Count the edges of the steps."""
+        for standing, taken in self._taken.items():
+            for (direction, label), number in taken.items():
+                _count_edges(self.tally, standing, Event(direction, label), number)
+        self._taken.clear()
 
     def verdict(self, run: Run, breach: Breach | None, status: Status, events: int, refused: int) -> Verdict:
         """The verdict, counted."""
@@ -150,6 +167,8 @@ def _word_of(event: Event, kind: Kind, name: str | None) -> Word:
 
 
 _SKIPPED = -1
+_MOST_STANDINGS = 4_096
+"""So many standings are kept until their edges are counted."""
 
 
 @dataclass(slots=True)
@@ -220,7 +239,7 @@ class TableJudge(Judge):
         self._entries[kind][name] = made
         return made
 
-    def judge(self, run: Run) -> Verdict:  # noqa: C901, PLR0912 - the loop of an audit, which calls nothing that it need not
+    def judge(self, run: Run) -> Verdict:  # noqa: C901, PLR0912, PLR0915 - the loop of an audit, which calls nothing that it need not
         """One look-up per event; where calls are out at the same time, as a guard would have decided."""
         steps, entries = self.steps, self._entries
         rows, visits = steps.rows, self._visits
@@ -238,7 +257,13 @@ class TableJudge(Judge):
             entry.times += 1
             if entry.idle and replay is None:
                 continue
-            column = entry.column if entry.tests is None else _tested(entry, message)
+            column = entry.column
+            if entry.tests is not None:
+                for test, tested, number in entry.tests:
+                    if test(message):
+                        entry.passed[number] += 1
+                        column = tested
+                        break
             if entry.is_call:
                 alone = is_alone(messages, place)
                 if not alone:
@@ -296,16 +321,7 @@ class TableJudge(Judge):
             for column, number in enumerate(visited):
                 if number:
                     count_place(self.tally, self.steps, row, column, number)
-        return self.tally
-
-
-def _tested(entry: _Entry, message: Message) -> int:
-    """The column of a message of which kind and name do not tell everything."""
-    for test, column, place in entry.tests or ():
-        if test(message):
-            entry.passed[place] += 1
-            return column
-    return entry.column
+        return super().finish()
 
 
 def count_place(tally: Tally, steps: Steps, row: int, column: int, number: int) -> None:
@@ -355,12 +371,13 @@ class StepJudge(Judge):
         project = replay.projection.event
         untold: bool | None = None
         calls = 0
+        quiet = True
         for place, message in enumerate(messages):
             kind = message.kind
             is_call = kind == "call"
             calls += is_call
             known = passed.get((kind, message.name)) or self._pass(kind, message.name)
-            if known.outcome is not None and replay.is_quiet:
+            if known.outcome is not None and quiet:
                 known.times += 1
                 continue
             replay.place = place
@@ -368,15 +385,16 @@ class StepJudge(Judge):
             if is_call and not alone:
                 untold = not speaks_of_ends(messages) if untold is None else untold
                 alone = untold
-            if replay.takes_at_once(kind, alone=alone):
+            if quiet and replay.takes_at_once(kind, alone=alone):
                 projected = project(message, skim=True)
                 if projected.event is None and not is_call:
                     self.skip(projected.outcome, kind, message.name)
-                else:
-                    self._see(replay.at_once(message, projected), seen)
-                continue
-            for judged in replay.happen(message, alone=alone):
-                self._see(judged, seen)
+                    continue
+                self._see(replay.at_once(message, projected), seen)
+            else:
+                for judged in replay.happen(message, alone=alone):
+                    self._see(judged, seen)
+            quiet = replay.is_quiet
         for judged in replay.finish():
             self._see(judged, seen)
         tally.calls += calls
@@ -405,7 +423,7 @@ class StepJudge(Judge):
         for (kind, name), passed in self._passed.items():
             if passed.outcome is not None and passed.times:
                 self.skip(passed.outcome, kind, name, passed.times)
-        return self.tally
+        return super().finish()
 
 
 def standing_of(situation: Situation, event: Event) -> Standing:

@@ -115,6 +115,7 @@ def chat_messages(recorded: Sequence[object]) -> list[Message]:
     found: list[Message] = []
     add = found.append
     calls: OpenCalls[Message] = OpenCalls()
+    opened, answer = calls.add, calls.answer
     # Whatever its class, a message has what its role has.
     for index, message in enumerate(cast("Sequence[ChatMessage]", recorded)):
         role = message.role
@@ -125,17 +126,17 @@ def chat_messages(recorded: Sequence[object]) -> list[Message]:
             if made:
                 for made_call in made:
                     call = _call(index, made_call)
-                    calls.add(call)
+                    opened(call)
                     add(call)
             if message.function_call is not None:
                 call = _call(index, ChatCall(message.function_call))
-                calls.add(call)
+                opened(call)
                 add(call)
         elif role == "user":
             add(Message("user", index, message.content))
         elif role in {"tool", "function"}:
             call_id, name = message.tool_call_id or None, message.name
-            answered = calls.answer(call_id, name)
+            answered = answer(call_id, name)
             if name is None and answered is not None:
                 name = answered.name
             add(Message("result", index, message.content, name, call_id, answered))

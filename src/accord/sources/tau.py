@@ -7,7 +7,7 @@ of a run is `task/trial`.
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, BinaryIO, Generic, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, BinaryIO, ClassVar, Generic, TypeAlias, TypeVar, cast
 
 import msgspec
 
@@ -32,9 +32,19 @@ _NOTHING = msgspec.Raw(b"null")
 
 
 class _TauRun(msgspec.Struct, Generic[M], gc=False):
-    """A run, or the whole of a file, which has `results` and no `traj`."""
+    """A run, as nearly all are: decoded in one go, without a call of ours."""
 
-    traj: list[M] | None = None
+    traj: list[M]
+    results: ClassVar[msgspec.Raw] = _NOTHING
+    task_id: str | int | None = None
+    trial: str | int | None = None
+    reward: float | None = None
+
+
+class _RunOrFile(msgspec.Struct, gc=False):
+    """A run with messages of other roles, or the whole of a file, which has `results` and no `traj`."""
+
+    traj: list[ChatMessage] | None = None
     results: msgspec.Raw = _NOTHING
     task_id: str | int | None = None
     trial: str | int | None = None
@@ -45,14 +55,14 @@ class _TauRun(msgspec.Struct, Generic[M], gc=False):
             raise ValueError("Object missing required field `traj`")
 
 
-def _kind(kind: object) -> type[_TauRun[object]]:
-    """The type checker takes one with its parameter for a value."""
-    return cast("type[_TauRun[object]]", kind)
+def _kind(kind: object) -> type[_RunOrFile]:
+    """The type checker takes one with its parameter for a value, and what is read of both is the same."""
+    return cast("type[_RunOrFile]", kind)
 
 
-_Runs: TypeAlias = "Shape[_TauRun[object]]"
-_RUNS: _Runs = Shape(_kind(_TauRun[QuickMessage]), _kind(_TauRun[ChatMessage]))
-_SKIMMED: _Runs = Shape(_kind(_TauRun[SkimmedMessage]), _kind(_TauRun[ChatMessage]))
+_Runs: TypeAlias = Shape[_RunOrFile]
+_RUNS: _Runs = Shape(_kind(_TauRun[QuickMessage]), _RunOrFile)
+_SKIMMED: _Runs = Shape(_kind(_TauRun[SkimmedMessage]), _RunOrFile)
 
 
 def _read(stream: BinaryIO, file: str) -> Iterator[Run | Broken]:
@@ -79,7 +89,7 @@ def _runs(shape: _Runs, stream: BinaryIO, file: str) -> Iterator[Run | Broken]:
             yield Broken(file, record.line, f"run {key}: {error}")
 
 
-def _unwrapped(shape: _Runs, stream: BinaryIO, file: str) -> Iterator[Record[_TauRun[object]] | Broken]:
+def _unwrapped(shape: _Runs, stream: BinaryIO, file: str) -> Iterator[Record[_RunOrFile] | Broken]:
     for record in shape.records(stream, file):
         if isinstance(record, Broken) or record.value.traj is not None:
             yield record
