@@ -202,25 +202,25 @@ class Life:
         worked: list[tuple[str, dict]] = []
         expected: dict[int, bool] = {}
         left, late, interrupted = list(range(len(calls))), self.account.late(self.now), False
-        while left and not interrupted:
-            decided = self.judge_all(calls, left, late, can_wait=True, started=True)
-            late, held, going = False, [], []
-            for place, (status, call) in zip(left, decided, strict=True):
-                if status == "held":
-                    held.append(place)
+        going: list[tuple[int, Call]] = []
+        while (left or going) and not interrupted:
+            decided = self.judge_all(calls, left, late, can_wait=True, started=True, ahead=bool(going))
+            asked, left, late = left, [], False
+            for place, (status, call) in zip(asked, decided, strict=True):
+                if status == "held":  # it is looked at again whenever something has come back
+                    left.append(place)
                 elif call is None:
                     expected[place] = False
                 else:
                     going.append((place, call))
-            while going and not interrupted:
+            if going:
                 place, call = going.pop(0)
                 how, result = hows[place], self.account.result(rng, call)
                 script.append((how, result))
                 worked.append((call.tool, call.arguments))
                 expected[place], interrupted = self.came_back(call, how, result), how == "is interrupted"
-            for _, call in reversed(going):  # the interrupt has cut them off
-                self.take_back(call)
-            left = held
+        for _, call in reversed(going):  # the interrupt has cut them off
+            self.take_back(call)
         answer, effects = self.both(lambda guard: [result.ok for result in guard.run(calls)], script)
         self.adopt_stop(calls)
         if effects != worked:
@@ -231,11 +231,18 @@ class Life:
             raise DifferenceError(f"{calls} came back {answer}, expected {expected}")
 
     def judge_all(
-        self, calls: list[ToolCall], left: list[int], late: bool, *, can_wait: bool, started: bool = False
+        self,
+        calls: list[ToolCall],
+        left: list[int],
+        late: bool,
+        *,
+        can_wait: bool,
+        started: bool = False,
+        ahead: bool = False,
     ) -> list[tuple[str, Call | None]]:
-        """What must be said about the calls that are left of a batch, in order."""
+        """What must be said about the calls that are left of a batch, in order; `ahead` says that some are out."""
         decided: list[tuple[str, Call | None]] = []
-        held = ahead = False
+        held = False
         for place in left:
             call = calls[place]
             twice = bool(call.id) and sum(other.id == call.id for other in calls) > 1
