@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from accord.calling import WHOLE, is_whole
 from accord.integrations.guard.holding import Held
 from accord.integrations.guard.running import settle
+from accord.integrations.guard.tool_events import ToolEvents
 from accord.monitor.atomicity import calls_only_switching
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class Lane:
         if self.at is not CLOSED: self.left = self.at; self.left_out = self.out; self.left_call = self.call; self.at = CLOSED; self.out = _NOBODY  # fmt: skip  # noqa: E501, E701, E702
 
 
-def take_lane(  # noqa: C901, PLR0915 - one function inside, whose lines are counted
+def take_lane(  # noqa: C901 - one function inside, whose lines are counted
     session: LiveSession,
     home: MemoryHome,
     call: tuple[str, str],
@@ -74,23 +75,20 @@ def take_lane(  # noqa: C901, PLR0915 - one function inside, whose lines are cou
     if not calls_only_switching():
         return long_way
     lane = home.lane
-    label = call[1]
-    if session.policy.tools.labels_of(call[0]) != (label,):
+    tools = session.policy.tools
+    labels = tools.plain_labels(call[0]) if isinstance(tools, ToolEvents) else None
+    if labels is None:
         return long_way
-    failure = session.policy.tools.failure(*call)
-    ends = session.policy.tools.ends(call[0], failure)
-    if ends and ends[0].to_rules:
-        return long_way
-    answers = bool(ends)
-    releases = failure == "undone"
+    label, answer = labels
+    releases = tools.failure(*call) == "undone"
 
     @wraps(function)
     def guarded(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - whatever the function takes
         at = lane.at
         try:
             _, end = at.sends[label]
-            if answers:
-                _, end = end.receives[label]
+            if answer is not None:
+                _, end = end.receives[answer]
         except KeyError:
             return long_way(*args, **kwargs)
         mine: list[str | None] = [None]

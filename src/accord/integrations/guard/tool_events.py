@@ -10,11 +10,12 @@ from accord.projection.payloads import with_call
 from accord.projection.projection import Projected, projection_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from accord.calls.entries import Failure, Out
     from accord.machine.clocks import Time
     from accord.machine.contract import Contract
+    from accord.projection.labels import Candidate
     from accord.projection.projection import Projection
 
 __all__ = ["PlainTools", "ToolEvents", "tool_events"]
@@ -50,6 +51,21 @@ class ToolEvents(NamedTuple):
         possible = self.projection.possible("call", self.label(name))
         return tuple([projected.event.label for _, projected in possible if projected.event is not None])
 
+    def plain_labels(self, name: str) -> tuple[str, str | None] | None:
+        """The labels of a call of a tool and of its result, if the name alone tells them; else `None`.
+
+        The second is `None` where nobody looks at results.
+        """
+        known = self.label(name)
+        called, returned = (self.projection.labeller.candidates(kind, known) for kind in ("call", "result"))
+        ends = self.projection.ends(known, "undone")
+        (label, *others) = self.labels_of(name) or (None,)
+        if label is None or others or not (_is_certain(called) and _is_certain(returned)):
+            return None
+        if any(end.to_rules for end in ends):
+            return None
+        return label, ends[0].label if ends else None
+
     def may_pass(self, name: str) -> bool:
         """Whether a call of a tool can be none of the contract's business."""
         possible = self.projection.possible("call", self.label(name))
@@ -68,6 +84,11 @@ class ToolEvents(NamedTuple):
     def looks_at_results(self) -> bool:
         """Whether it can matter what a tool returned."""
         return self.projection.reads_outputs or any(way == "?" for way, _ in self.projection.spoken)
+
+
+def _is_certain(candidates: Sequence[Candidate]) -> bool:
+    """Whether calls, or their results, have one label and are not looked at for it; they answer the agent."""
+    return len(candidates) < 2 and all(test is None or label.by_name for test, label in candidates)
 
 
 class PlainTools(NamedTuple):

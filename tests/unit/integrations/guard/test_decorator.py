@@ -34,6 +34,35 @@ def _guard_on(request):
     return lambda contract, **options: Guard(contract, store=MemoryStore(), key="s1", **options)
 
 
+def test_what_a_function_returned_says_which_event_that_is(guard_on):
+    """Also when a session has been everywhere, so that a call could be made without a look at its result."""
+    guard = guard_on("""
+        events { Found when result of search where found == true
+                 as named otherwise }
+        protocol P = rec L.{ !search.?{ Found.!book.L, search.L } }
+    """, events=["Found"])  # fmt: skip
+    found = []
+
+    @guard.tool
+    def search():
+        return {"found": found.pop()}
+
+    @guard.tool
+    def book():
+        return "booked"
+
+    for _ in range(3):
+        found[:] = [False]
+        search()
+    found[:] = [True]
+    search()
+    assert book() == "booked"
+    found[:] = [False]
+    search()
+    with pytest.raises(ProtocolViolationError):
+        book()
+
+
 def test_a_function_is_called_if_it_may_be(guard_on):
     guard = guard_on("!a.!b.end")
     ran = []
