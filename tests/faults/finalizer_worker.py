@@ -351,7 +351,12 @@ def nested_at(number: int, step: Step, shift: int) -> tuple[bool, bool] | None:
 
 def functions() -> list[FunctionType]:
     """Those that step sessions."""
-    stepping = ("accord.monitor.", "accord.session.", "accord.machine.collection", "accord.integrations.guard.lane")
+    stepping = (
+        "accord.monitor.",
+        "accord.session.",
+        "accord.machine.collection",
+        "accord.integrations.guard.fast_path",
+    )
     return [
         each for each in gc.get_objects() if type(each) is FunctionType and str(each.__module__).startswith(stepping)
     ]

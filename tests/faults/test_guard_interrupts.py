@@ -10,7 +10,7 @@ from linecache import getline
 import pytest
 
 from accord import Guard, Monitor, ProtocolViolationError, ToolCall, compile
-from accord.integrations.guard import homes, lane
+from accord.integrations.guard import fast_path, functions, homes
 
 
 def walked(text):
@@ -29,7 +29,7 @@ class Interrupted:
         self.left = line
 
     def trace(self, frame, event, _argument):
-        if frame.f_code.co_filename not in {homes.__file__, lane.__file__}:
+        if frame.f_code.co_filename not in {fast_path.__file__, functions.__file__, homes.__file__}:
             return None
         # Leaving a `with` and entering a `try` are told as lines too, but no interrupt comes there.
         text = getline(frame.f_code.co_filename, frame.f_lineno).lstrip()

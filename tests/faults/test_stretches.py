@@ -17,7 +17,8 @@ import pytest
 
 import accord
 from accord import Monitor, Session
-from accord.integrations.guard.lane import Lane
+from accord.integrations.guard.fast_path import FastPath
+from accord.integrations.guard.handles import Handle
 from accord.machine.collection import _Shared
 from accord.machine.stages import Stage
 from accord.monitor.careful import CarefulMonitor
@@ -84,9 +85,10 @@ STRETCHES = {
     "Collection._with": 1,
     "CarefulMonitor.receive": 1,
     "CarefulMonitor.send": 1,
-    "Lane.close": 1,
-    "MemoryHome._close_lane": 1,
-    "MemoryHome._open_lane": 1,
+    "FastPath.close": 1,
+    "FastPath.end": 1,
+    "FastPath.go": 1,
+    "MemoryHome._take_over": 1,
     "Monitor._attempt": 1,
     "Monitor.close": 1,
     "Monitor.receive": 1,
@@ -97,7 +99,7 @@ STRETCHES = {
     "Session.close": 1,
     "Session.observe": 1,
     "Session.tick": 1,
-    "take_lane.<locals>.guarded": 4,
+    "_by_label.<locals>.guarded": 3,
 }
 
 
@@ -153,7 +155,7 @@ def strange(name: str, instructions: list[dis.Instruction]) -> set[str]:
 def behind_the_tool(name: str, instructions: list[dis.Instruction]) -> list[dis.Instruction]:
     """The stretch of a line that begins with the call of a tool, which runs what it likes: what is done after that."""
     calls = [place for place, each in enumerate(instructions) if each.opname == "CALL_FUNCTION_EX"]
-    return instructions[calls[0] + 1 :] if calls and name == "take_lane.<locals>.guarded" else instructions
+    return instructions[calls[0] + 1 :] if calls and name == "_by_label.<locals>.guarded" else instructions
 
 
 def attributes(instructions: list[dis.Instruction], opname: str) -> set[str]:
@@ -217,9 +219,12 @@ def test_all_parts_of_a_situation_are_read_at_one_moment():
 
 def test_every_attribute_in_a_stretch_is_a_slot():
     """Were one a property, reading it would be a call."""
-    places = (Monitor, CarefulMonitor, Session, Lane, Stage, Aside, Joint, Apart, _Shared)
+    places = (Monitor, CarefulMonitor, Session, FastPath, Stage, Aside, Joint, Apart, _Shared)
     used = {name for _, line in ALL for opname in ("LOAD_ATTR", "STORE_ATTR") for name in attributes(line, opname)}
     used.remove("_here")  # of `MemoryHome`, which is no slot, and is written under its lock
+    for name in ("back", "value"):  # of a `Handle`, which nobody else writes to
+        used.remove(name)
+        assert not hasattr(getattr(Handle, name), "__set__")
     kinds = {name: {type(getattr(place, name)) for place in places if hasattr(place, name)} for name in used}
     assert kinds == {name: {MemberDescriptorType} for name in used}
 

@@ -31,9 +31,9 @@ def revived(guard: Guard, other: Guard) -> Guard:
     situation, *_ = snapshots.read_described(session, guard.contract)
     home = other._session.home
     assert isinstance(home, MemoryHome)
-    home._close_lane()
+    home._take_over()
     home._here = codec.read(beside, situation)
-    home._open_lane()
+    home.fast.open(home._here)
     return other
 
 

@@ -342,7 +342,8 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         return self._runner.begin(request, Where.of(runtime.execution_info))
 
     def _around(self, run: Run) -> AbstractContextManager[None]:
-        return run.sitting.session.around(run.decision) if self._settings.observers else nullcontext()
+        observers = run.sitting.session.observers
+        return observers.running(run.decision) if observers else nullcontext()
 
     def _ask_about(
         self,

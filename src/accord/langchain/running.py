@@ -22,7 +22,7 @@ from accord.integrations.batch import in_words, withheld
 from accord.integrations.exchange import ToolCall
 from accord.integrations.guard import reserving, words
 from accord.integrations.guard.decisions import Change, Decision, Remark
-from accord.integrations.guard.holding import INTERRUPTED
+from accord.integrations.guard.handles import INTERRUPTED
 from accord.integrations.guard.reviewing import digest_of
 from accord.langchain.arguments import complete, differs
 from accord.langchain.messages import add_update, outcome_of, refusal, replaced, strip, tell_changed

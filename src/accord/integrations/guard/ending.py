@@ -14,7 +14,7 @@ from accord.integrations.guard import reviewing, words
 from accord.integrations.guard.decisions import Change, Decision, Noted, Remark
 from accord.integrations.guard.reserving import happen, pass_time
 from accord.integrations.guard.reviewing import answered, open_lost, unuse
-from accord.integrations.guard.state import Done
+from accord.integrations.guard.state import RECOGNISED, REMEMBERED, Done
 from accord.ledger.attempts import Given
 from accord.monitor.verdicts import OK, Blocked
 from accord.projection.payloads import of_error
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from accord.monitor import Verdict
 
 __all__ = [
-    "REMEMBERED",
     "decide",
     "forget",
     "is_same",
@@ -41,11 +40,6 @@ __all__ = [
     "settle",
     "withdraw",
 ]
-
-REMEMBERED = 64
-"""Calls that have run are known by their id until so many others have."""
-_RECOGNISED = 8
-"""So much of a call's digest is remembered, in order to say whether its id was used for another one since."""
 
 _NOT_OUT = Blocked("no such call is out: it has returned already, or was never admitted")
 
@@ -114,7 +108,7 @@ def remember_done(desk: Desk, out: Out) -> Desk:
     """The desk that knows of a call that has run."""
     if not out.digest or any(done.ticket == out.ticket for done in desk.done):
         return desk
-    return desk._replace(done=(*desk.done, Done(out.ticket, out.digest[:_RECOGNISED]))[-REMEMBERED:])
+    return desk._replace(done=(*desk.done, Done(out.ticket, out.digest[:RECOGNISED]))[-REMEMBERED:])
 
 
 def release(

@@ -11,21 +11,23 @@ from __future__ import annotations
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
 
-from accord.calling import MOST_ITEMS, kind_of
-from accord.integrations.guard.holding import Held
-from accord.integrations.guard.running import admitted, let_through, run_function
+from accord.calling import MOST_ITEMS, WHOLE, kind_of
+from accord.integrations.guard.fast_path import Here
+from accord.integrations.guard.handles import Handle
+from accord.integrations.guard.running import admit, let_through, run_function, settle
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator
 
-    from accord.integrations.guard.decisions import Decision
+    from accord.calls.nodes import Kind
+    from accord.integrations.guard.fast_path import FastPath
     from accord.integrations.guard.looking import GuardedTool
     from accord.integrations.guard.session import LiveSession
 
 __all__ = ["guarded_like"]
 
 
-def guarded_like(session: LiveSession, name: str, tool: GuardedTool) -> Callable[..., Any]:
+def guarded_like(session: LiveSession, tool: GuardedTool) -> Callable[..., Any]:
     """The function of a tool under guard, of the same kind."""
     function = tool.function
     kind = kind_of(function)
@@ -35,31 +37,66 @@ def guarded_like(session: LiveSession, name: str, tool: GuardedTool) -> Callable
         from accord.integrations.guard.running_async import run_function_async  # noqa: PLC0415 - it loads asyncio
 
         async def guarded(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - whatever the function takes
-            return await run_function_async(session, name, tool, tool.gather(args, kwargs))
+            return await run_function_async(session, tool, tool.gather(args, kwargs))
 
     elif kind == "generator":
 
         def guarded(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - the same
-            return (yield from _generate(session, name, tool, tool.gather(args, kwargs)))
+            return (yield from _generate(session, tool, tool.gather(args, kwargs)))
 
     elif kind == "async generator":
 
         def guarded(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - the same
-            return _generate_async(session, name, tool, tool.gather(args, kwargs))
+            return _generate_async(session, tool, tool.gather(args, kwargs))
 
-    else:
+    elif tool.calls is None or tool.calls.looks or session.strict or session.home.fast is None:
 
         def guarded(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - the same
-            return run_function(session, name, tool, tool.gather(args, kwargs))
+            return run_function(session, tool, tool.gather(args, kwargs))
+
+    else:
+        guarded = _by_label(session, tool, session.home.fast, tool.calls)
 
     return wraps(function)(guarded)
+
+
+def _by_label(session: LiveSession, tool: GuardedTool, fast: FastPath, kind: Kind) -> Callable[..., Any]:
+    """A plain function of which the label alone decides, so that nobody needs to look at its arguments."""
+    function, name = tool.function, tool.name
+
+    def guarded(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - whatever the function takes
+        before, went = fast.here, False
+        after = None if before is None or before.out else before.node.went(kind)
+        if before is None or after is None or after is before.node:
+            return run_function(session, tool, tool.gather(args, kwargs))
+        call = Handle(session)
+        call.name, call.kind = name, kind
+        here = Here(after, before.held, (call,))
+        try:
+            if fast.here is before: fast.here = here; went = True  # fmt: skip  # noqa: E701, E702
+            if went:
+                call.begun = True
+                value = call.value = function(*args, **kwargs); call.back = True  # fmt: skip  # noqa: E702
+                end = after.returned(0, kind) if type(value) in WHOLE else None
+                if end is not None:
+                    rest = Here(end, before.held, ())
+                    if fast.here is here: fast.here = rest; return value  # fmt: skip  # noqa: E701, E702
+                return settle(call)
+        except BaseException as error:
+            if not call.has_run:
+                call.failed(error)
+            call.let_go()
+            raise
+        return run_function(session, tool, tool.gather(args, kwargs))
+
+    return guarded
 
 
 class _Given:
     """What a generator has given so far, as far as the contract looks at it."""
 
-    def __init__(self, session: LiveSession, decision: Decision) -> None:
-        tools, name = session.policy.tools, decision.call.name
+    def __init__(self, call: Handle) -> None:
+        tools, name = call.session.policy.tools, call.name
         label = tools.labels_of(name)[:1]
         self._kept = bool(tools.ends(name, tools.failure(name, label[0] if label else None)))
         self.items: list[object] = []
@@ -70,24 +107,26 @@ class _Given:
             self.items.append(item)
 
 
-def _generate(
-    session: LiveSession, name: str, tool: GuardedTool, arguments: dict[str, Any]
-) -> Generator[Any, Any, Any]:
-    with Held(session) as held:
-        decision = admitted(held, name, tool, arguments)
-        given = _Given(session, decision)
+def _generate(session: LiveSession, tool: GuardedTool, arguments: dict[str, Any]) -> Generator[Any, Any, Any]:
+    call = Handle(session)
+    try:
+        admit(call, tool, arguments)
+        given = _Given(call)
         try:
-            with session.around(decision):
-                held.begun = True
-                value = yield from _passing(tool.function(**decision.call.arguments), given)
-                held.value = given.items
-                held.back = True
+            with call.around():
+                call.begun = True
+                value = yield from _passing(tool.function(**call.given()), given)
+                call.value = given.items
+                call.back = True
         except BaseException as error:
-            if not held.has_run:
-                held.failed(error)
+            if not call.has_run:
+                call.failed(error)
             raise
-        let_through(held, given.items)
-        return value
+        let_through(call, given.items)
+    except BaseException:
+        call.let_go()
+        raise
+    return value
 
 
 def _passing(inner: Generator[Any, Any, Any], given: _Given) -> Generator[Any, Any, Any]:
@@ -110,18 +149,18 @@ def _passing(inner: Generator[Any, Any, Any], given: _Given) -> Generator[Any, A
 
 
 async def _generate_async(
-    session: LiveSession, name: str, tool: GuardedTool, arguments: dict[str, Any]
+    session: LiveSession, tool: GuardedTool, arguments: dict[str, Any]
 ) -> AsyncGenerator[Any, Any]:
     from accord.integrations.guard.running_async import steadily  # noqa: PLC0415 - it loads asyncio
 
-    held = Held(session)
+    call = Handle(session)
     try:
-        decision = await steadily(session, lambda: admitted(held, name, tool, arguments))
-        given = _Given(session, decision)
+        await steadily(session, lambda: admit(call, tool, arguments))
+        given = _Given(call)
         try:
-            with session.around(decision):
-                held.begun = True
-                inner: AsyncGenerator[Any, Any] = tool.function(**decision.call.arguments)
+            with call.around():
+                call.begun = True
+                inner: AsyncGenerator[Any, Any] = tool.function(**call.given())
                 step = inner.asend(None)
                 while True:
                     try:
@@ -138,13 +177,13 @@ async def _generate_async(
                         step = inner.athrow(error)
                     else:
                         step = inner.asend(sent)
-                held.value = given.items
-                held.back = True
+                call.value = given.items
+                call.back = True
         except BaseException as error:
-            if not held.has_run:
-                await steadily(session, partial(held.failed, error))
+            if not call.has_run:
+                await steadily(session, partial(call.failed, error))
             raise
-        await steadily(session, lambda: let_through(held, given.items))
-    finally:
-        if not held.over:
-            await steadily(session, held.let_go)
+        await steadily(session, lambda: let_through(call, given.items))
+    except BaseException:
+        await steadily(session, call.let_go)
+        raise

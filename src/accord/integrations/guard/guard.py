@@ -13,7 +13,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from accord.calling import kind_of, name_of
+from accord.calling import name_of
 from accord.calls.entries import Out
 from accord.calls.worlds import TOO_MANY
 from accord.choreography.compiling import compile_contract
@@ -24,7 +24,6 @@ from accord.integrations.guard.coverage import Survey
 from accord.integrations.guard.decisions import Change, Decision, Noted
 from accord.integrations.guard.functions import guarded_like
 from accord.integrations.guard.homes import MemoryHome, StoreHome
-from accord.integrations.guard.lane import take_lane
 from accord.integrations.guard.looking import GuardedTool, as_calls, look_at
 from accord.integrations.guard.observing import Observer, Observers, Watched
 from accord.integrations.guard.options import Options, check_observers, duration, make_policy
@@ -133,7 +132,7 @@ class Guard:
         if store is None:
             if lives is not None:
                 raise UsageError("`expires_after` is for a session in a store; one in memory ends with its guard")
-            home = MemoryHome(policy, began)
+            home = MemoryHome(policy, began, is_watched=clock is not None or bool(observers))
         else:
             home = StoreHome(store, check_name(key), contract, policy.protocol, began, lives)
         self._key = key
@@ -152,7 +151,7 @@ class Guard:
         """Add a tool, or replace the one of that name."""
         if not isinstance(name, str) or not name or not callable(tool):
             raise UsageError(f"a tool is a function with a name, got {quote_value(name)} and `{type(tool).__name__}`")
-        self._tools[name] = GuardedTool(tool, name)
+        self._tools[name] = GuardedTool(tool, name, self._session.policy.tools.kind(name))
         self._surveyed = False
 
     @overload
@@ -184,14 +183,7 @@ class Guard:
             raise UsageError(f"a function is guarded, got `{type(function).__name__}`")
         known = name_of(function) if name is None else name
         self.register(known, function)
-        tool = self._tools[known]
-        guarded = guarded_like(self._session, known, tool)
-        home = self._session.home
-        if kind_of(function) != "plain":
-            return guarded
-        if isinstance(home, MemoryHome) and not self._session.has_clock and not self._session.observers:
-            return take_lane(self._session, home, (known, self._session.policy.label(known)), function, guarded)
-        return guarded
+        return guarded_like(self._session, self._tools[known])
 
     def run(self, calls: Iterable[ToolCall]) -> list[ToolResult]:
         """Run the calls of a batch that may run, in order; what became of each, in order.

@@ -13,21 +13,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 
-from accord.calls.entries import Out
 from accord.errors import CorruptSessionError, StoreError, UsageError
 from accord.integrations.guard import codec
 from accord.integrations.guard.decisions import Noted
-from accord.integrations.guard.lane import CLOSED, Lane
+from accord.integrations.guard.fast_path import FastPath
 from accord.integrations.guard.state import Desk, State
 from accord.integrations.guard.status import status_of
 from accord.integrations.guard.timing import on_time
 from accord.ledger.attempts import describe
 from accord.ledger.entries import BEFORE_FIRST, begin_fields, fields_of, note_fields
 from accord.ledger.linking import link
-from accord.machine.events import Event
-from accord.machine.stages import Stage
 from accord.monitor import snapshot as snapshots
-from accord.monitor.step import Situation, begin
+from accord.monitor.step import begin
 from accord.monitor.wording import quote_text
 from accord.stores.forks import Forking
 from accord.stores.record import EXPIRED, NOTHING, Record, read, write
@@ -39,9 +36,11 @@ if TYPE_CHECKING:
 
     from accord.canonical import Json
     from accord.integrations.guard.decisions import Change, Remark
+    from accord.integrations.guard.handles import Handle
     from accord.integrations.guard.policy import Policy
     from accord.machine.clocks import Time
     from accord.machine.contract import Contract
+    from accord.monitor.step import Situation
     from accord.stores import Row, Store
 
 __all__ = ["Home", "MemoryHome", "StoreHome"]
@@ -52,9 +51,13 @@ _ENCODER = msgspec.json.Encoder()
 
 
 class Home(ABC):
-    """Where a state lives. `waits` says that a change may have to wait for something outside of the process."""
+    """Where a state lives. `waits` says that a change may have to wait for something outside of the process.
+
+    `fast` is where a session goes on without a change, if it can anywhere.
+    """
 
     waits: bool
+    fast: FastPath | None = None
 
     @abstractmethod
     def state(self) -> State:
@@ -64,32 +67,34 @@ class Home(ABC):
     def change(self, judge: Callable[[State], Change[T]], at: Time | None) -> T:
         """Show what is there and keep what becomes of it; the answer. `StoreError` if it cannot be kept."""
 
+    def ticket_of(self, call: Handle) -> str | None:
+        """The ticket of a call that has gone out; `None` if it has not."""
+        return call.ticket
+
 
 class MemoryHome(Home, Forking):
     """In the process, for as long as the guard lives; nothing is written down.
 
-    While the session is quiet it stands in the lane, and `_here` is out of date as to where it stands. A forked process
-    has a copy, in which everything could happen once more; so nothing happens there.
+    While nothing is left to decide the session stands on the fast path, and `_here` is out of date as to where it is. A
+    forked process has a copy, in which everything could happen once more; so nothing happens there.
     """
 
     waits = False
 
-    def __init__(self, policy: Policy, at: Time | None) -> None:
+    def __init__(self, policy: Policy, at: Time | None, *, is_watched: bool) -> None:
         contract, protocol = policy.contract, policy.protocol
-        self._tools = policy.tools
         self._lock = RLock()
         self._here = State(begin(contract, protocol, at), desk=Desk(now=at))
-        self.lane = Lane()
+        self.fast: FastPath = FastPath(None if is_watched else policy.tools.nodes)
         self._copied = False
-        self._open_lane()
+        self.fast.open(self._here)
         self.watch_forks()
 
     def after_fork_there(self) -> None:
-        """Close the lane for good; what is in it is in the other process."""
+        """Close the fast path for good; what is on it is in the other process."""
         self._copied = True
         self._lock = RLock()  # whoever held the other one is not in this process
-        self.lane.close()
-        self.lane.left = CLOSED
+        self.fast.shut()
 
     def _check_process(self) -> None:
         if self._copied:
@@ -100,8 +105,8 @@ class MemoryHome(Home, Forking):
         self._check_process()
         check_turn(self._lock)
         with self._lock:
-            self._close_lane()
-            self._open_lane()
+            self._take_over()
+            self.fast.open(self._here)
             return self._here
 
     def change(self, judge: Callable[[State], Change[T]], at: Time | None) -> T:  # noqa: ARG002 - it does not expire
@@ -109,51 +114,33 @@ class MemoryHome(Home, Forking):
         self._check_process()
         check_turn(self._lock)
         with self._lock:
-            self._close_lane()
+            self._take_over()
             try:
                 change = judge(self._here)
                 if change.notes:
                     self._here = change.state
             finally:
-                self._open_lane()
+                self.fast.open(self._here)
             return change.answer
 
-    def ticket_of(self, mine: list[str | None]) -> str:
-        """The ticket of a call that went out in the lane."""
-        if not self._copied:
+    def ticket_of(self, call: Handle) -> str | None:
+        """The ticket of a call that has gone out; `None` if it has not."""
+        if call.ticket is None and not self._copied:
             check_turn(self._lock)
             with self._lock:
-                self._close_lane()
-                self._open_lane()
-        return mine[0] or ""
+                self._take_over()
+                self.fast.open(self._here)
+        return call.ticket
 
-    def _close_lane(self) -> None:
-        """Take the session out of the lane, with the call that is out there.
+    def _take_over(self) -> None:
+        """Take the session from the fast path, with the calls that are out there.
 
-        INVARIANT: where it stood is in `lane.left` until it is in `_here`, so that an interrupt loses nothing.
+        INVARIANT: it is in `fast.left` until it is in `_here`, so that an interrupt loses nothing.
         """
-        lane = self.lane
-        lane.close()
-        if isinstance(lane.left, Stage):
-            here = self._here._replace(settled=Situation(lane.left, self._here.settled.holding))
-            mine = lane.left_out
-            if mine is not None:
-                name, label = lane.left_call
-                numbered = here.desk.numbered + 1
-                mine[0] = ticket = f"#{numbered}"
-                failure = self._tools.failure(name, label)
-                ends = self._tools.ends(name, failure)
-                call = (Event("!", label),)
-                out = Out(ticket, name, {}, "", call, started=True, failure=failure, ends=ends)
-                here = here._replace(desk=here.desk._replace(numbered=numbered)).at(here.calls.with_entry(out))
-            self._here = here; lane.left = CLOSED  # fmt: skip  # noqa: E702
-
-    def _open_lane(self) -> None:
-        """Let the session stand in the lane if it is quiet."""
-        (place, _), log, desk = self._here
-        if type(place) is Stage and not (log or desk.refusals or desk.idle or desk.reviews or desk.stopped):
-            lane = self.lane
-            lane.out = None; lane.at = place  # fmt: skip  # noqa: E702
+        fast = self.fast
+        fast.close()
+        here = fast.taken_over(self._here)
+        self._here = here; fast.left = None  # fmt: skip  # noqa: E702
 
 
 def _is_running(state: State) -> bool:

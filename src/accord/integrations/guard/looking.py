@@ -10,6 +10,7 @@ from dataclasses import replace
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any
 
+from accord.calling import kind_of
 from accord.errors import UsageError
 from accord.integrations import batch
 from accord.integrations.exchange import ToolCall
@@ -20,20 +21,41 @@ from accord.projection.plain import NotPlainError, is_text, plain_text, plainly
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from accord.calls.nodes import Kind
     from accord.integrations.batch import Claim
+    from accord.integrations.guard.handles import Handle
 
-__all__ = ["GuardedTool", "as_calls", "look_at"]
+__all__ = ["LONGEST_NAME", "GuardedTool", "as_calls", "look_at"]
 
-_LONGEST_NAME = 500
+LONGEST_NAME = 500
+_MOST_SIMPLE = 16
+_LONGEST_SIMPLE = 2_000
+_MOST_FITTING = 64
+_VALUES = frozenset({type(None), bool, int, float, str, bytes})
 
 
 class GuardedTool:
     """A function with what is known of its parameters."""
 
-    __slots__ = ("defaults", "function", "names", "takes_others")
+    __slots__ = (
+        "_are_values",
+        "_fitting",
+        "calls",
+        "defaults",
+        "function",
+        "is_asynchronous",
+        "name",
+        "names",
+        "takes_others",
+    )
 
-    def __init__(self, function: Callable[..., Any], name: str) -> None:
+    def __init__(self, function: Callable[..., Any], name: str, calls: Kind | None) -> None:
         self.function = function
+        self.name = name
+        self.calls = calls
+        self.is_asynchronous = kind_of(function) in {"coroutine", "async generator"}
+        self._fitting: set[tuple[str, ...]] = set()
+        self._are_values = True
         self.names: tuple[str, ...] = ()
         self.defaults: dict[str, Any] = {}
         self.takes_others = True
@@ -48,10 +70,11 @@ class GuardedTool:
         named = [p for p in parameters if p.kind is not Parameter.VAR_KEYWORD]
         self.names = tuple(p.name for p in named)
         self.defaults = {p.name: p.default for p in named if p.default is not Parameter.empty}
+        self._are_values = all(type(default) in _VALUES for default in self.defaults.values())
 
     def own_defaults(self) -> dict[str, Any]:
         """The defaults; containers among them are copies, because a function may change its own."""
-        return own_copy(self.defaults)  # type: ignore[return-value] # a dictionary stays one
+        return self.defaults if self._are_values else own_copy(self.defaults)  # type: ignore[return-value] # a dictionary stays one
 
     def gather(self, given: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
         """The arguments of a call in Python, by name; `TypeError` as Python itself raises it if they do not fit."""
@@ -64,6 +87,34 @@ class GuardedTool:
         if twice:
             raise TypeError(f"got multiple values for argument '{min(twice)}'")
         return {**self.own_defaults(), **by_place, **named}
+
+    def take_simply(self, given: object, call: Handle) -> bool:
+        """Give a call these arguments and the defaults for the rest, if it is plain to see that they are in order."""
+        if type(given) is not dict or len(given) > _MOST_SIMPLE or self.calls is None:
+            return False
+        own: dict[str, Any] = {**self.own_defaults(), **given} if self.defaults else given.copy()
+        for key, item in own.items():
+            kind = type(item)
+            if type(key) is str and (
+                (kind is str and len(item) <= _LONGEST_SIMPLE and item.isascii())
+                or kind is int
+                or kind is bool
+                or item is None
+            ):
+                continue
+            plain = plain_copy(own)
+            if plain is None:
+                return False
+            own, call.is_nested = plain, True
+            break
+        names = tuple(own)
+        if names not in self._fitting:
+            if self.why_not(own) is not None:
+                return False
+            if len(self._fitting) < _MOST_FITTING:
+                self._fitting.add(names)
+        call.name, call.function, call.kind, call.arguments = self.name, self.function, self.calls, own
+        return True
 
     def why_not_exactly(self, arguments: Mapping[str, object]) -> str | None:
         """As `why_not`, where no default may be added any more."""
@@ -124,8 +175,8 @@ def look_at(
 def _usable(claim: Claim) -> Claim:
     """The claim, with a fault if its name or its id is no text that can be kept."""
     for what, text in (("name", claim.call.name), ("id", claim.call.id)):
-        if isinstance(text, str) and not (len(text) <= _LONGEST_NAME and is_text(text)):
-            return replace(claim, fault=f"the {what} of a call is a text of {_LONGEST_NAME} characters at the most")
+        if isinstance(text, str) and not (len(text) <= LONGEST_NAME and is_text(text)):
+            return replace(claim, fault=f"the {what} of a call is a text of {LONGEST_NAME} characters at the most")
     return claim
 
 

@@ -6,92 +6,111 @@ What was reserved and never begun is taken back.
 
 from __future__ import annotations
 
-from collections import deque
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from accord.calling import WHOLE, check_whole, kind_of, to_the_end
+from accord.calling import WHOLE, check_whole, to_the_end
 from accord.errors import UsageError, ViolationError
 from accord.integrations import payloads
 from accord.integrations.batch import in_words, withheld
 from accord.integrations.exchange import ToolCall, ToolResult
 from accord.integrations.guard import words
 from accord.integrations.guard.decisions import Decision
-from accord.integrations.guard.holding import Held
-from accord.integrations.guard.looking import look_at
+from accord.integrations.guard.handles import Handle
+from accord.integrations.guard.looking import LONGEST_NAME, look_at
 from accord.monitor.verdicts import OK, Blocked, Ok
 from accord.monitor.wording import quote_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
+    from accord.integrations.batch import Claim
     from accord.integrations.guard.looking import GuardedTool
     from accord.integrations.guard.session import LiveSession
 
-__all__ = ["Batch", "admitted", "let_through", "run", "run_function", "settle"]
+__all__ = ["Batch", "admit", "let_through", "run", "run_function", "settle"]
 
 CUT_OFF = "It was running when another call of its batch was refused."
 
 
 class Batch:
-    """The calls of one batch on their way: decided, out, returned."""
+    """The calls of one batch on their way: waiting, out, returned.
 
-    def __init__(self, session: LiveSession, tools: Mapping[str, GuardedTool], calls: list[ToolCall]) -> None:
+    INVARIANT: there is a handle on a call until the guard has been told what became of it, whatever interrupts us.
+    """
+
+    def __init__(
+        self, session: LiveSession, tools: Mapping[str, GuardedTool], calls: list[ToolCall], *, can_wait: bool = False
+    ) -> None:
         self.session = session
-        self.claims = look_at(calls, tools, strict=session.strict)
+        self.tools = tools
+        self.calls = calls
         self.results: list[ToolResult | None] = [None] * len(calls)
-        self.undecided = list(range(len(calls)))
-        # INVARIANT: a call is held until the guard has been told what became of it, whatever interrupts us.
-        self.held: dict[int, Held] = {}
-        self.decided: dict[int, Decision] = {}
-        self.refused: list[ToolCall] | None = None  # what was counted; it is known once the batch was looked at
+        self.waiting = list(range(len(calls)))
+        self.out: dict[int, Handle] = {}
+        self.simple = _simple(session, tools, calls)
+        self.claims: list[Claim] | None = None
+        self.refused: list[ToolCall] | None = None  # what was counted; it is known once the batch was decided about
+        if not can_wait:
+            for call in calls:
+                tool = tools.get(call.name) if isinstance(call.name, str) else None
+                if tool is not None and tool.is_asynchronous:
+                    raise UsageError(f"the tool {quote_text(call.name)} is asynchronous; use `arun`")
 
-    def ready(self) -> list[tuple[int, Decision]]:
-        """What may begin now; asked again whenever something has returned."""
-        if not self.undecided:
-            return []
-        asked = self.undecided
+    def ready(self) -> list[int]:
+        """The places of the calls that begin now; asked again whenever something has returned."""
+        asked = self.waiting
+        if not asked:
+            return asked
+        simple, fast = self.simple, self.session.home.fast
+        if simple is None or fast is None:
+            return self._decided()
+        went, waits = fast.go(simple, asked[0])
+        begun, self.waiting = asked[:went], asked[went:]
+        for place in begun:
+            self.out[place] = simple[place]
+        if self.waiting and not (waits and self.out):
+            begun += self._decided()
+        return begun
+
+    def _decided(self) -> list[int]:
+        """The same where each call has to be decided about."""
+        asked, session, ahead = self.waiting, self.session, bool(self.out)
+        if self.claims is None:
+            self.claims = look_at(self.calls, self.tools, strict=session.strict)
         claims = [self.claims[place] for place in asked]
-        ahead = bool(self.held)
 
         def take(decisions: Sequence[Decision]) -> None:
-            for place, decision in zip(asked, decisions, strict=True):
-                if decision.admitted:
-                    self.decided[place], self.held[place] = decision, Held(self.session, decision.ticket)
+            for place, claim, decision in zip(asked, claims, decisions, strict=True):
+                if decision.admitted and claim.tool is not None:
+                    self.out[place] = Handle(session)
+                    self.out[place].take(claim.tool, decision)
 
         try:
-            decisions = self.session.decide(
+            decisions = session.decide(
                 claims, started=True, can_wait=True, ahead=ahead, take=take, refused=self.refused
             )
         except ViolationError as error:
             raise self._with_results(error, dict(zip(asked, error.results, strict=True))) from None
-        self.undecided = []
+        self.waiting = []
         held = [decision.call.name for decision in decisions if decision.status == "held"]
         refused = [each.call for each in decisions if each.status != "held" and not each.admitted]
         begun = []
         can_wait = ahead or any(decision.admitted for decision in decisions)
         for place, decision in zip(asked, decisions, strict=True):
             if decision.status == "held" and can_wait:
-                self.undecided.append(place)
+                self.waiting.append(place)
             elif decision.admitted:
-                begun.append((place, decision))
+                begun.append(place)
             else:
                 self.results[place] = _refused(decision)
         self.refused = [*(self.refused or ()), *(call for call in refused if call.name not in held)]
         return begun
 
-    def begin(self, place: int) -> Callable[..., Any]:
-        """The tool of a call that was admitted, which is called next."""
-        tool = self.claims[place].tool
-        if tool is None:
-            raise UsageError("an admitted call has a tool")
-        self.held[place].begun = True
-        return tool
-
     def returned(self, place: int, value: object) -> None:
         """A tool has returned."""
-        self.results[place], refused = _settled(self.held[place], self.decided[place], value)
-        del self.held[place]
+        call = self.out[place]
+        self.results[place], refused = _settled(call, value)
+        del self.out[place]
         if refused is not None:
             try:
                 self.session.react([refused], value)
@@ -100,27 +119,31 @@ class Batch:
 
     def failed(self, place: int, error: BaseException) -> None:
         """A tool has raised; what was no ordinary error has interrupted it."""
-        decision, said = self.decided[place], in_words(error)
-        verdict = OK if decision.ticket is None else self.held[place].failed(error)
+        call, said = self.out[place], in_words(error)
+        verdict = OK if call.is_observed else call.failed(error)
         if isinstance(verdict, Blocked):
             said = f"{said} (and that could not be kept: {verdict.reason})"
         refused = None if type(verdict) is Ok else verdict
-        self.results[place] = ToolResult(decision.call.id, decision.call.name, error=said, verdict=refused)
-        del self.held[place]
+        self.results[place] = ToolResult(call.identity, call.name, error=said, verdict=refused)
+        del self.out[place]
 
     def abandon(self) -> None:
-        """Let go of what is still held, because something has interrupted us."""
-        for place in sorted(self.held, reverse=True):  # the last first: it may rest on those before it
-            self.held[place].let_go()
-        self.held.clear()
+        """Let go of what is still out, because something has interrupted us."""
+        for place in reversed(range(len(self.calls))):  # the last first: it may rest on those before it
+            call = self.out.get(place)
+            if call is None and self.simple is not None:
+                call = self.simple[place]
+            if call is not None:
+                call.let_go()
+        self.out.clear()
 
     def _with_results(self, error: ViolationError, decisions: dict[int, Decision]) -> ViolationError:
         """The error with what became of each call: those that have run are not forgotten because another is refused."""
         results = []
-        for place, (claim, result) in enumerate(zip(self.claims, self.results, strict=True)):
-            held = self.held.get(place)
-            message = CUT_OFF if held is not None and held.begun else words.NOT_ALONE
-            decided = decisions.get(place, Decision(claim.call, "refused", message))
+        for place, (call, result) in enumerate(zip(self.calls, self.results, strict=True)):
+            out = self.out.get(place)
+            message = CUT_OFF if out is not None and out.begun else words.NOT_ALONE
+            decided = decisions.get(place, Decision(call, "refused", message))
             results.append(_refused(decided) if result is None else result)
         return ViolationError(str(error), error.verdict, response=error.response, results=results)
 
@@ -129,88 +152,118 @@ class Batch:
         return [result for result in self.results if result is not None]
 
 
+def _simple(session: LiveSession, tools: Mapping[str, GuardedTool], calls: list[ToolCall]) -> list[Handle] | None:
+    """Handles for the fast path; `None` if something about one of the calls has to be looked at more closely."""
+    fast = session.home.fast
+    if fast is None or fast.here is None:
+        return None
+    found: list[Handle] = []
+    for call in calls:
+        name, identity = call.name, call.id
+        tool = tools.get(name) if type(name) is str else None
+        if tool is None or tool.calls is None or call.cut_off or not _is_simple(identity):
+            return None
+        handle = Handle(session)
+        if not tool.take_simply(call.arguments, handle):
+            return None
+        if identity:
+            handle.identity = identity
+        found.append(handle)
+    if len(found) > 1:
+        identities = [handle.identity for handle in found if handle.identity]
+        if len(set(identities)) < len(identities):
+            return None
+    return found
+
+
+def _is_simple(identity: str) -> bool:
+    return not identity or (identity.isascii() and len(identity) <= LONGEST_NAME)
+
+
 def run(session: LiveSession, tools: Mapping[str, GuardedTool], calls: list[ToolCall]) -> list[ToolResult]:
     """Run a batch in turn."""
     batch = Batch(session, tools, calls)
-    for claim in batch.claims:
-        if claim.tool is not None and kind_of(claim.tool) in {"coroutine", "async generator"}:
-            raise UsageError(f"the tool {quote_text(claim.call.name)} is asynchronous; use `arun`")
     try:
-        out = deque(batch.ready())
-        while out:
-            _run_one(batch, *out.popleft())
-            out.extend(batch.ready())  # what has waited goes out as soon as it may, as in an event loop
-    finally:
+        begun = batch.ready()
+        for place in begun:
+            _run_one(batch, place)
+            if batch.waiting:
+                begun += batch.ready()  # what has waited goes out as soon as it may, as in an event loop
+    except BaseException:
         batch.abandon()
+        raise
     return batch.all_results()
 
 
-def _run_one(batch: Batch, place: int, decision: Decision) -> None:
-    held = batch.held[place]
+def _run_one(batch: Batch, place: int) -> None:
+    call = batch.out[place]
     try:
-        with batch.session.around(decision):
-            held.value = batch.begin(place)(**decision.call.arguments)
-            held.back = True
-            if type(held.value) not in WHOLE:
-                held.value = to_the_end(held.value)
+        call.run()
+        if type(call.value) not in WHOLE:
+            call.value = to_the_end(call.value)
     except BaseException as error:
-        if held.has_run:
+        if call.has_run:
             raise
         batch.failed(place, error)
         if not isinstance(error, Exception):  # whatever a tool does wrong, the model is told and the session goes on
             raise
     else:
-        batch.returned(place, held.value)
+        batch.returned(place, call.value)
 
 
 # -- one function ------------------------------------------------------------------------------------------------------
 
 
-def run_function(session: LiveSession, name: str, tool: GuardedTool, arguments: dict[str, Any]) -> object:
+def run_function(session: LiveSession, tool: GuardedTool, arguments: dict[str, Any]) -> object:
     """Call a function if that is allowed now; `ProtocolViolationError` if it is not."""
-    with Held(session) as held:
-        decision = admitted(held, name, tool, arguments)
+    call = Handle(session)
+    try:
+        admit(call, tool, arguments)
         try:
-            with session.around(decision):
-                held.begun = True
-                held.value = tool.function(**decision.call.arguments)
-                held.back = True
+            call.run()
         except BaseException as error:
-            if not held.has_run:
-                held.failed(error)
+            if not call.has_run:
+                call.failed(error)
             raise
-        return settle(held)
+        return settle(call)
+    except BaseException:
+        call.let_go()
+        raise
 
 
-def admitted(held: Held, name: str, tool: GuardedTool, arguments: dict[str, Any]) -> Decision:
-    """The decision that admits a call of a function, which is then held; `ProtocolViolationError` if there is none."""
+def admit(call: Handle, tool: GuardedTool, arguments: dict[str, Any]) -> None:
+    """Ask for a call of a function, which is then out; `ProtocolViolationError` if it is not allowed."""
+    session, fast = call.session, call.session.home.fast
+    if fast is not None and fast.here is not None and tool.take_simply(arguments, call) and fast.go((call,), 0)[0]:
+        return
     wrong = tool.why_not(arguments)
     if wrong is not None:
-        raise TypeError(f"{quote_text(name)}: {wrong}")
-    claims = look_at([ToolCall(name, arguments)], {name: tool}, strict=held.session.strict, by_program=True)
-    (decision,) = held.session.decide(claims, started=True, can_wait=False, ahead=False, take=held.take)
+        raise TypeError(f"{quote_text(tool.name)}: {wrong}")
+    claims = look_at([ToolCall(tool.name, arguments)], {tool.name: tool}, strict=session.strict, by_program=True)
+    (decision,) = session.decide(
+        claims, started=True, can_wait=False, ahead=False, take=lambda decisions: call.take(tool.function, decisions[0])
+    )
     if not decision.admitted:
         raise ViolationError(decision.message, decision.verdict, results=[decision])
-    return decision
 
 
-def settle(held: Held) -> object:
+def settle(call: Handle) -> object:
     """What a function has returned, if that is a result and the contract lets it through."""
-    if type(held.value) not in WHOLE:
+    if type(call.value) not in WHOLE:
         try:
-            check_whole(held.value)
+            check_whole(call.value)
         except UsageError as error:
-            held.failed(error)
+            call.failed(error)
             raise
-    return let_through(held, held.value)
+    return let_through(call, call.value)
 
 
-def let_through(held: Held, value: object) -> object:
+def let_through(call: Handle, value: object) -> object:
     """What a function has returned, if the contract lets it through."""
-    if held.ticket is None:
+    if call.is_observed:
         return value
-    verdict = held.returned(value)
-    if type(verdict) is not Ok and not held.session.policy.observes:
+    verdict = call.returned(value)
+    if type(verdict) is not Ok and not call.session.policy.observes:
         raise ViolationError(_why_withheld(verdict), verdict, response=value)
     return value
 
@@ -225,22 +278,18 @@ def _refused(decision: Decision) -> ToolResult:
     return ToolResult(identity, name, error=decision.message, verdict=decision.verdict)
 
 
-def _settled(held: Held, decision: Decision, value: object) -> tuple[ToolResult, Decision | None]:
+def _settled(call: Handle, value: object) -> tuple[ToolResult, Decision | None]:
     """The result of a tool that has returned, and the refusal of it if the contract does not let it through."""
-    call = decision.call
-    result = ToolResult(call.id, call.name, value, verdict=decision.verdict)
     why = payloads.why_not_json(value)
+    verdict = OK if call.is_observed else call.returned(value)
+    if type(verdict) is not Ok and not call.session.policy.observes:
+        said = _why_withheld(verdict)
+        result = ToolResult(call.identity, call.name, None, said, verdict, value)
+        return result, Decision(ToolCall(call.name, call.arguments, call.identity), "refused", said, verdict=verdict)
     if why is not None:
         error = f"the tool has run, but its result is no JSON: {why}"
-        result = replace(result, result=None, error=error, withheld=value)
-    if decision.ticket is None:
-        return result, None
-    verdict = held.returned(value)
-    if type(verdict) is Ok or held.session.policy.observes:
-        return result, None
-    said = _why_withheld(verdict)
-    refused = replace(result, result=None, error=said, verdict=verdict, withheld=value)
-    return refused, Decision(call, "refused", said, verdict=verdict)
+        return ToolResult(call.identity, call.name, None, error, call.verdict, value), None
+    return ToolResult(call.identity, call.name, value, None, call.verdict), None
 
 
 def _why_withheld(verdict: object) -> str:

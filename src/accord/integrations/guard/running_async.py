@@ -11,14 +11,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from accord.calling import further
-from accord.integrations.guard.holding import Held
-from accord.integrations.guard.running import Batch, admitted, settle
+from accord.integrations.guard.handles import Handle
+from accord.integrations.guard.running import Batch, admit, settle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from accord.integrations.exchange import ToolCall, ToolResult
-    from accord.integrations.guard.decisions import Decision
     from accord.integrations.guard.looking import GuardedTool
     from accord.integrations.guard.session import LiveSession
 
@@ -29,62 +28,69 @@ T = TypeVar("T")
 
 async def arun(session: LiveSession, tools: Mapping[str, GuardedTool], calls: list[ToolCall]) -> list[ToolResult]:
     """Run a batch, at the same time what does not wait for each other."""
-    batch = Batch(session, tools, calls)
+    batch = Batch(session, tools, calls, can_wait=True)
     tasks: set[asyncio.Task[None]] = set()
     try:
         while True:
             begun = await steadily(session, batch.ready)
-            tasks.update(asyncio.ensure_future(_run_one(batch, *each)) for each in begun)
+            if len(begun) == 1 and not tasks:
+                await _run_one(batch, begun[0])
+                continue
+            tasks.update(asyncio.ensure_future(_run_one(batch, place)) for place in begun)
             if not tasks:
                 return batch.all_results()
             done, tasks = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 task.result()
-    finally:
+    except BaseException:
         for task in tasks:
             task.cancel()
         cancelled = await _to_the_end(*tasks)
         await steadily(session, batch.abandon)
         if cancelled:  # once more, while we were waiting
-            raise asyncio.CancelledError
+            raise asyncio.CancelledError from None
+        raise
 
 
-async def _run_one(batch: Batch, place: int, decision: Decision) -> None:
-    session, held = batch.session, batch.held[place]
+async def _run_one(batch: Batch, place: int) -> None:
+    session, call = batch.session, batch.out[place]
     try:
-        with session.around(decision):
-            held.value = batch.begin(place)(**decision.call.arguments)
-            held.back = True
-            while not held.has_run:
-                held.value = await further(held.value)
+        with call.around():
+            given = call.given()
+            call.begun = True
+            call.value = call.function(**given)
+            call.back = True
+            while not call.has_run:
+                call.value = await further(call.value)
     except BaseException as error:
-        if held.has_run:
+        if call.has_run:
             raise
         await steadily(session, partial(batch.failed, place, error))
         if not isinstance(error, Exception):  # whatever a tool does wrong, the model is told and the session goes on
             raise
     else:
-        await steadily(session, partial(batch.returned, place, held.value))
+        await steadily(session, partial(batch.returned, place, call.value))
 
 
-async def run_function_async(session: LiveSession, name: str, tool: GuardedTool, arguments: dict[str, Any]) -> object:
+async def run_function_async(session: LiveSession, tool: GuardedTool, arguments: dict[str, Any]) -> object:
     """Call a coroutine function if that is allowed now; `ProtocolViolationError` if it is not."""
-    held = Held(session)
+    call = Handle(session)
     try:
-        decision = await steadily(session, partial(admitted, held, name, tool, arguments))
+        await steadily(session, partial(admit, call, tool, arguments))
         try:
-            with session.around(decision):
-                held.begun = True
-                held.value = await tool.function(**decision.call.arguments)
-                held.back = True
+            with call.around():
+                given = call.given()
+                call.begun = True
+                call.value = await tool.function(**given)
+                call.back = True
         except BaseException as error:
-            if not held.has_run:
-                await steadily(session, partial(held.failed, error))
+            if not call.has_run:
+                await steadily(session, partial(call.failed, error))
             raise
-        return await steadily(session, partial(settle, held))
-    finally:
-        if not held.over:
-            await steadily(session, held.let_go)
+        return await steadily(session, partial(settle, call))
+    except BaseException:
+        await steadily(session, call.let_go)
+        raise
 
 
 async def steadily(session: LiveSession, step: Callable[[], T]) -> T:

@@ -5,7 +5,7 @@ INVARIANT: what a step answers has been kept. Whatever goes wrong before that is
 
 from __future__ import annotations
 
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
@@ -25,7 +25,6 @@ from accord.projection.payloads import of_error, of_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from contextlib import AbstractContextManager
 
     from accord.calls.entries import Out
     from accord.integrations.batch import Claim
@@ -245,10 +244,6 @@ class LiveSession:
     def take_back(self, ticket: str, why_not: str) -> Verdict:
         """A call was never begun, so it does not count, whatever its failure would mean."""
         return self.fail(ticket, NotDone(why_not))
-
-    def around(self, decision: Decision) -> AbstractContextManager[None]:
-        """What goes on around a tool that runs, for those who watch."""
-        return self.observers.running(decision) if self.observers else nullcontext()
 
     def _end(
         self, ticket: str, judge: Callable[[State, Time | None], Change[Verdict]], error: str | None = None

@@ -23,9 +23,14 @@ if TYPE_CHECKING:
     from accord.machine.clocks import Time
     from accord.monitor.step import Situation
 
-__all__ = ["EMPTY_DESK", "Desk", "Done", "Review", "ReviewState", "State"]
+__all__ = ["EMPTY_DESK", "RECOGNISED", "REMEMBERED", "Desk", "Done", "Review", "ReviewState", "State"]
 
 ReviewState = Literal["open", "allowed", "denied", "used"]
+
+REMEMBERED = 64
+"""Calls that have run are known by their id until so many others have."""
+RECOGNISED = 8
+"""So much of a call's digest is remembered, in order to say whether its id was used for another one since."""
 
 
 class Done(NamedTuple):

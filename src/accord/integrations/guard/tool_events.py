@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from accord.calls.entries import End
+from accord.calls.nodes import nodes_of
 from accord.machine.events import Event
 from accord.projection.payloads import with_call
 from accord.projection.projection import Projected, projection_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from accord.calls.entries import Failure, Out
+    from accord.calls.nodes import Kind, Nodes
     from accord.machine.clocks import Time
     from accord.machine.contract import Contract
-    from accord.projection.labels import Candidate
     from accord.projection.projection import Projection
 
 __all__ = ["PlainTools", "ToolEvents", "tool_events"]
@@ -51,20 +52,14 @@ class ToolEvents(NamedTuple):
         possible = self.projection.possible("call", self.label(name))
         return tuple([projected.event.label for _, projected in possible if projected.event is not None])
 
-    def plain_labels(self, name: str) -> tuple[str, str | None] | None:
-        """The labels of a call of a tool and of its result, if the name alone tells them; else `None`.
+    def kind(self, name: str) -> Kind | None:
+        """What all calls of a tool are; `None` if its name alone does not tell."""
+        return self.nodes.kind(name, self.label(name))
 
-        The second is `None` where nobody looks at results.
-        """
-        known = self.label(name)
-        called, returned = (self.projection.labeller.candidates(kind, known) for kind in ("call", "result"))
-        ends = self.projection.ends(known, "undone")
-        (label, *others) = self.labels_of(name) or (None,)
-        if label is None or others or not (_is_certain(called) and _is_certain(returned)):
-            return None
-        if any(end.to_rules for end in ends):
-            return None
-        return label, ends[0].label if ends else None
+    @property
+    def nodes(self) -> Nodes:
+        """Where sessions of the contract may be while calls are out."""
+        return nodes_of(self.projection)
 
     def may_pass(self, name: str) -> bool:
         """Whether a call of a tool can be none of the contract's business."""
@@ -86,15 +81,14 @@ class ToolEvents(NamedTuple):
         return self.projection.reads_outputs or any(way == "?" for way, _ in self.projection.spoken)
 
 
-def _is_certain(candidates: Sequence[Candidate]) -> bool:
-    """Whether calls, or their results, have one label and are not looked at for it; they answer the agent."""
-    return len(candidates) < 2 and all(test is None or label.by_name for test, label in candidates)
-
-
 class PlainTools(NamedTuple):
     """What calls are to a state machine from Python: events of their own name. Of their ends it takes care itself."""
 
     label: Callable[[str], str]
+    nodes: None = None
+
+    def kind(self, name: str) -> None:
+        """Nothing that all its calls are: the state machine decides about each."""
 
     def call(self, name: str, arguments: Mapping[str, object], at: Time | None) -> Projected:
         """An event of its name."""

@@ -1,0 +1,146 @@
+"""A call of a program, from before it is asked for to its end, whatever interrupts the program on the way.
+
+An interrupt (`KeyboardInterrupt`, an exception that another thread injects, a cancelled task) can come between any two
+steps: when the call has been reserved and nobody has its ticket yet, when the tool has returned and nobody was told. A
+call that is out for ever blocks what depends on it, so whoever runs one has a handle on it, and letting go of it tells
+the session what is known: that it never began, that it has returned, or that it was interrupted.
+
+INVARIANT: what is known about a call is noted here in assignments alone, between which no interrupt comes; see
+`monitor.atomicity`. Of two interrupts the second one may hit what the first one has left to be done.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+from accord.calling import is_whole
+from accord.errors import StoreError, UsageError
+from accord.integrations.batch import in_words
+from accord.ledger.represent import own_copy
+from accord.monitor.verdicts import OK, Blocked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from accord.calls.nodes import Kind
+    from accord.integrations.guard.decisions import Decision
+    from accord.integrations.guard.session import LiveSession
+    from accord.monitor import Verdict
+    from accord.monitor.step import Situation
+
+__all__ = ["INTERRUPTED", "NOT_BEGUN", "Handle"]
+
+NOT_BEGUN = "not run, because the batch was interrupted"
+INTERRUPTED = "it was interrupted"
+
+
+class Handle:
+    """A handle on a call. `begun`: its tool is called; `back`: that has returned `value`; `over`: that was told.
+
+    `ticket` is what the session knows it by, once it does: what has gone out on the fast path has none until somebody
+    asks (`Home.ticket_of`). `kind`, `number` and `after` are for that path: what calls of the tool are, its number if
+    it has no id, and where the session is if it counts, if something looks into it.
+    """
+
+    # What a handle begins with; most of it is never written.
+    ticket: str | None = None
+    begun = back = over = is_observed = False
+    value: object = None
+    verdict: Verdict | None = None
+    identity = name = ""
+    decision: Decision | None = None
+    function: Callable[..., Any]
+    arguments: dict[str, Any] = {}  # noqa: RUF012 - it stands for none, and is never written
+    is_nested = False
+    kind: Kind
+    number = 0
+    after: Situation | None = None
+
+    def __init__(self, session: LiveSession) -> None:
+        self.session = session
+
+    def take(self, function: Callable[..., Any], decision: Decision) -> None:
+        """The call was decided about: it is in our hands, if it may run."""
+        call = decision.call
+        self.function, self.decision, self.verdict = function, decision, decision.verdict
+        self.identity, self.name, self.arguments = call.id, call.name, call.arguments
+        self.is_nested = False
+        self.is_observed = decision.admitted and decision.ticket is None
+        self.ticket = decision.ticket
+
+    def around(self) -> AbstractContextManager[None]:
+        """What goes on around the tool while it runs, for those who watch."""
+        observers = self.session.observers
+        return nullcontext() if self.decision is None or not observers else observers.running(self.decision)
+
+    def given(self) -> dict[str, Any]:
+        """What the tool is called with: it may do with it what it likes, and what was judged stays as it was."""
+        return own_copy(self.arguments) if self.is_nested else self.arguments  # type: ignore[return-value] # a dictionary stays one
+
+    def run(self) -> None:
+        """Call the tool."""
+        if self.session.observers:
+            with self.around():
+                self._run()
+        else:
+            self._run()
+
+    def _run(self) -> None:
+        given = self.given()
+        self.begun = True
+        self.value = self.function(**given)
+        self.back = True
+
+    @property
+    def has_run(self) -> bool:
+        """Whether its tool has returned, and nothing of that has yet to run: what interrupts us now came afterwards."""
+        return self.back and is_whole(self.value)
+
+    def failed(self, error: BaseException) -> Verdict:
+        """The tool has raised; what was no ordinary error has interrupted it."""
+        what = error if isinstance(error, Exception) else f"{INTERRUPTED} ({in_words(error)})"
+        return self._end(self.session.fail, what)
+
+    def returned(self, value: object) -> Verdict:
+        """The tool has returned."""
+        if self.ticket is None and self.session.home.fast is not None and self.session.home.fast.end(self, value):
+            self.over = True
+            return OK
+        return self._end(self.session.settle, value)
+
+    def _end(self, tell: Callable[[str, Any], Verdict], what: object) -> Verdict:
+        ticket = self.session.home.ticket_of(self)
+        verdict = Blocked("no such call is out") if ticket is None else _told(tell, ticket, what)
+        self.over = True
+        return verdict
+
+    def let_go(self) -> None:
+        """Tell what is known of it, if nobody has."""
+        if self.over or self.session.home.ticket_of(self) is None:
+            return
+        if not self.begun:
+            self._end(self.session.take_back, NOT_BEGUN)
+        elif self.has_run:
+            self._end(self.session.settle, self.value)
+        else:
+            self._end(self.session.fail, INTERRUPTED)
+
+
+def _told(tell: Callable[[str, Any], Verdict], ticket: str, what: object) -> Verdict:
+    """What a session answers when it is told what became of a call; if it cannot be told, that is an answer as well.
+
+    The tool has run, and that must not be lost: what breaks once is tried again. If it is well then, what broke it was
+    thrown in from outside, and goes on from here.
+    """
+    try:
+        return tell(ticket, what)
+    except (StoreError, UsageError) as error:
+        return Blocked(in_words(error))
+    except Exception:
+        try:
+            tell(ticket, what)
+        except Exception as error:  # noqa: BLE001 - it is really broken
+            return Blocked(in_words(error))
+        raise
