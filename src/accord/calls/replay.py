@@ -231,15 +231,11 @@ class Replay:
             return
         else:
             self._refused[id(call)] = call
-        yield Judged(call, projected, self._told(early, event, verdict), before, waited, place=place)
+        yield Judged(call, projected, early.in_words(event, verdict), before, waited, place=place)
 
     def _unknown(self, call: Recorded, projected: Projected, place: int) -> Judged:
         refusal = unknown_call(self.calls.settled.stage, Event("!", call.name or ""))
         return Judged(call, projected, Violation.of(refusal, None), self.calls.settled, place=place)
-
-    def _told(self, early: Calls, event: Event, verdict: Verdict) -> Verdict:
-        """A refusal, which may be told of time that has passed."""
-        return early.in_words(event, verdict) if self.projection.is_timed else verdict
 
     def _go_out(self, call: Recorded, event: Event | None) -> None:
         ticket = str(self._made + 1)
@@ -312,7 +308,7 @@ class Replay:
         verdict = self._overdue
         if verdict is None:
             self.calls, verdict = self.calls.happened(event)
-        return Judged(happened, projected, self._told(early, event, verdict), before, place=place)
+        return Judged(happened, projected, early.in_words(event, verdict), before, place=place)
 
     def _in_time(self, happened: Recorded, event: Event, *, late: bool) -> Event:
         """The event when it happens, after time has passed until then; if it had to wait, that is now."""
@@ -332,7 +328,4 @@ class Replay:
     @property
     def reached(self) -> Situation:
         """Where the session is if every call that is out counts."""
-        if not self.calls.log:
-            return self.calls.settled
-        here = self.calls.worlds(ends=False)
-        return self.calls.settled if not here else here[0]
+        return self.calls.if_all_count

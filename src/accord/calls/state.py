@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from accord.calls.entries import Firm, Out, Passing
 from accord.calls.footprint import located
 from accord.calls.overtaking import overtake
-from accord.calls.worlds import TOO_MANY, fold, has_happened, judge, take, worlds, worlds_about
+from accord.calls.worlds import TOO_MANY, fold, has_happened, if_all_count, judge, take, worlds, worlds_about
 from accord.errors import InternalError
 from accord.monitor.verdicts import OK, Blocked, Ok, Violation
 
@@ -45,6 +45,11 @@ class Calls(NamedTuple):
     def worlds_about(self, events: Sequence[Event]) -> list[Situation] | None:
         """The worlds in which events must be legal, the last of which the others are made for; `None` as above."""
         return worlds_about(self.settled, self.log, events)
+
+    @property
+    def if_all_count(self) -> Situation:
+        """Where the session is if every call that is out counts, and has not ended."""
+        return if_all_count(self.settled, self.log)
 
     def judge(self, event: Event) -> tuple[Verdict, bool]:
         """Whether an event is legal whatever becomes of the calls that are out; and whether it may be, if it is not."""
@@ -111,12 +116,18 @@ class Calls(NamedTuple):
         return (self.with_entry(Firm(event)) if has_happened(verdict) else self), verdict
 
     def in_words(self, event: Event, verdict: Verdict) -> Verdict:
-        """A refusal as it is told, by the session as it was before time passed until the event.
+        """A refusal as it is told: as if every call that is out counted, and had not ended.
 
-        Only that session knows what the event came too late for: time may pass before an event, in the same step, or
-        for itself, and both are told in the same sentence.
+        So it does not matter which of them the event has to do with. And this is the session before time passed until
+        the event: only that knows what it came too late for, whether time passes in the same step or for itself.
         """
-        if type(verdict) is not Violation or event.at is None:
+        is_timed = self.settled.stage.stages.is_timed
+        if type(verdict) is not Violation or not (self.log or is_timed):
+            return verdict
+        told = take(self.if_all_count, event)[1]
+        if type(told) is Violation and told.clause == verdict.clause:
+            return told
+        if not is_timed:
             return verdict
         here = self.worlds(ends=False)
         told = verdict if here is None else judge(here, [event])[0]

@@ -35,7 +35,18 @@ if TYPE_CHECKING:
     from accord.monitor import Verdict
     from accord.monitor.step import Situation
 
-__all__ = ["MOST", "TOO_MANY", "fold", "has_happened", "judge", "parts", "take", "worlds", "worlds_about"]
+__all__ = [
+    "MOST",
+    "TOO_MANY",
+    "fold",
+    "has_happened",
+    "if_all_count",
+    "judge",
+    "parts",
+    "take",
+    "worlds",
+    "worlds_about",
+]
 
 MOST = 256
 """Situations of a cover; if there were more, nothing else is let happen until a call has returned."""
@@ -91,6 +102,17 @@ def worlds_about(settled: Situation, log: tuple[Logged, ...], events: Sequence[E
         if about is not None:
             return worlds(settled, related(log, about), ends=ends)
     return worlds(settled, log, ends=ends)
+
+
+def if_all_count(settled: Situation, log: Sequence[Logged]) -> Situation:
+    """The world in which every call counts and those that are running have not ended: the first of all worlds."""
+    here = settled
+    for logged in log:
+        if type(logged) is Firm:
+            here = _after(here, logged.step)
+        else:
+            here = next(_with_call([here], logged, ends=False))  # type: ignore[arg-type] # it is out
+    return here
 
 
 def _with_call(here: list[Situation], out: Out, ends: bool) -> Iterator[Situation]:

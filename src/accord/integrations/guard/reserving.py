@@ -149,7 +149,7 @@ class _Deciding:
             return self._admit(claim, action, (event,))
         if may_hold:
             return Decision(call, "held")
-        verdict = verdict if self.early is None else self.early.calls.in_words(event, verdict)
+        verdict = (self.early or self.state).calls.in_words(event, verdict)
         if verdict is TOO_MANY:
             return self.ask_again(claim)
         way = find_way(self.policy, desk, self.state.calls.worlds_about, call.name, event, self.at)

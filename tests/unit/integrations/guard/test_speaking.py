@@ -33,6 +33,17 @@ def home(request):
 
 
 class TestSaying:
+    @pytest.mark.parametrize("clock", [None, lambda: 0.0], ids=["no clock", "a clock"])
+    def test_a_refusal_is_told_as_if_all_calls_counted_whatever_they_have_to_do_with_it(self, home, clock):
+        contract = """
+        events { Yes when user says "yes" as named otherwise }
+        protocol P = each k: rec L.{?Yes by human.L, !book.?book.L, end}
+        """
+        guard = Guard(contract, tools={"book": lambda k: k}, clock=clock, **home)
+        assert guard.reserve([ToolCall("book", {"k": 1}, "c1")])[0].admitted
+        said = "`Yes` is refused: the field `k`, which says what it is about, is missing."
+        assert guard.user_says("yes").explain() == f"{said} Allowed otherwise: `book`, or wait for `book`."
+
     def test_text_is_an_event(self, home):
         guard = Guard(STEPS, tools=TOOLS, **home)
         assert guard.agent_says("I offer this.") == Ok()
