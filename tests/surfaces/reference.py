@@ -491,7 +491,9 @@ class Judge:
 
     def _as_seen(self, item: Call):
         """The call, for its slice and its time, even where its own event goes to nobody."""
-        return item if item.event is not None else replace(item, event=self._event("!", item.one, item.one.name, {}))
+        if item.event is not None:
+            return item
+        return replace(item, event=self._event("!", item.one, item.one.name, arguments_of(item.one.body)))
 
     # -- judging -------------------------------------------------------------------------------------------------------
 
