@@ -9,6 +9,7 @@ A recording in which no call has an end does not speak of ends; its calls count 
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from accord.calls.entries import Out
@@ -252,16 +253,21 @@ class Replay:
         return any(type(logged) is Out and logged.digest == index and logged.lost is None for logged in self.calls.log)
 
     def _judge_held(self, *, finally_: bool) -> Iterator[Judged]:
-        """Judge what waits, in order, until something has to wait on."""
+        """Judge what waits, in order, until something has to wait on; what has gone out then ends."""
+        gone: list[tuple[int, Recorded, _Held]] = []
         while self._held:
             waiting, self._held = self._held, []
             yield from self._judge_call(waiting[0], finally_=finally_, waited=True)
             if self._held:  # it waits on, and so does everything behind it
                 self._held = waiting
-                return
-            self._held = waiting[1:]
-            if waiting[0].end is not None:
-                yield from self._settle(waiting[0].end, waiting[0].call, waiting[0].ended, late=True)
+                break
+            first, *self._held = waiting
+            if first.end is not None:
+                gone.append((first.ended, first.end, first))
+        for place, end, held in sorted(gone, key=itemgetter(0)):
+            yield from self._settle(end, held.call, place, late=True)
+            if self._held:
+                yield from self._judge_held(finally_=finally_)
 
     # -- ends ----------------------------------------------------------------------------------------------------------
 
