@@ -12,6 +12,7 @@ from accord.studio.bounds import DEFAULT_BOUNDS
 from accord.studio.files import Files
 from accord.studio.opened import Studio
 from tests.browser.conftest import Served, context_of, serious
+from tests.browser.resting import rest
 from tests.browser.test_build import word
 
 TEXT = "protocol P = !a.end\n"
@@ -179,6 +180,7 @@ def test_the_new_address_may_be_opened_in_the_same_tab_or_in_another(witness, ru
     running.append(start(folder, port, "second"))
     page.goto(running[0].address)
     expect(page.locator("#banner")).to_be_empty()
+    rest(page)
     running.pop().close()  # which this page does not see
     running.append(start(folder, port, "third"))
     other = page.context.new_page()
