@@ -108,10 +108,8 @@ def if_all_count(settled: Situation, log: Sequence[Logged]) -> Situation:
     """The world in which every call counts and those that are running have not ended: the first of all worlds."""
     here = settled
     for logged in log:
-        if type(logged) is Firm:
-            here = _after(here, logged.step)
-        else:
-            here = next(_with_call([here], logged, ends=False))  # type: ignore[arg-type] # it is out
+        firm = type(logged) is Firm
+        here = _after(here, logged.step) if firm else next(_with_call([here], logged, ends=False))  # type: ignore[union-attr,arg-type] # it is one or the other
     return here
 
 

@@ -90,6 +90,7 @@ class FastPath:
             return state
         node, held, out = self.left
         for call in out:
+            call.gather()
             if not (call.identity or call.number):
                 self.numbered = call.number = self.numbered + 1
             call.ticket = call.identity or f"#{call.number}"

@@ -67,10 +67,10 @@ def _by_label(session: LiveSession, tool: GuardedTool, fast: FastPath, kind: Kin
     def guarded(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - whatever the function takes
         before, went = fast.here, False
         after = None if before is None or before.out else before.node.went(kind)
-        if before is None or after is None or after is before.node:
+        if before is None or after is None or after is before.node or not tool.fits(args, kwargs):
             return run_function(session, tool, tool.gather(args, kwargs))
         call = Handle(session)
-        call.name, call.kind = name, kind
+        call.name, call.kind, call.asked = name, kind, (tool, args, kwargs)
         here = Here(after, before.held, (call,))
         try:
             if fast.here is before: fast.here = here; went = True  # fmt: skip  # noqa: E701, E702

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from accord.calls.nodes import Kind
     from accord.integrations.guard.decisions import Decision
+    from accord.integrations.guard.looking import GuardedTool
     from accord.integrations.guard.session import LiveSession
     from accord.monitor import Verdict
     from accord.monitor.step import Situation
@@ -41,7 +42,8 @@ class Handle:
 
     `ticket` is what the session knows it by, once it does: what has gone out on the fast path has none until somebody
     asks (`Home.ticket_of`). `kind`, `number` and `after` are for that path: what calls of the tool are, its number if
-    it has no id, and where the session is if it counts, if something looks into it.
+    it has no id, and where the session is if it counts, if something looks into it; so is `asked`, what a function was
+    called with, if nobody has looked at that yet.
     """
 
     # What a handle begins with; most of it is never written.
@@ -57,6 +59,7 @@ class Handle:
     kind: Kind
     number = 0
     after: Situation | None = None
+    asked: tuple[GuardedTool, tuple[Any, ...], dict[str, Any]] | None = None
 
     def __init__(self, session: LiveSession) -> None:
         self.session = session
@@ -69,6 +72,12 @@ class Handle:
         self.is_nested = False
         self.is_observed = decision.admitted and decision.ticket is None
         self.ticket = decision.ticket
+
+    def gather(self) -> None:
+        """Look at what a function was called with."""
+        if self.asked is not None:
+            tool, given, named = self.asked
+            self.arguments = tool.gather(given, named)
 
     def around(self) -> AbstractContextManager[None]:
         """What goes on around the tool while it runs, for those who watch."""

@@ -39,6 +39,7 @@ class GuardedTool:
 
     __slots__ = (
         "_are_values",
+        "_by_place",
         "_fitting",
         "calls",
         "defaults",
@@ -54,9 +55,10 @@ class GuardedTool:
         self.name = name
         self.calls = calls
         self.is_asynchronous = kind_of(function) in {"coroutine", "async generator"}
-        self._fitting: set[tuple[str, ...]] = set()
+        self._fitting: set[tuple[object, ...]] = set()
         self._are_values = True
         self.names: tuple[str, ...] = ()
+        self._by_place = 0
         self.defaults: dict[str, Any] = {}
         self.takes_others = True
         try:
@@ -69,6 +71,7 @@ class GuardedTool:
         self.takes_others = Parameter.VAR_KEYWORD in kinds
         named = [p for p in parameters if p.kind is not Parameter.VAR_KEYWORD]
         self.names = tuple(p.name for p in named)
+        self._by_place = sum(p.kind is Parameter.POSITIONAL_OR_KEYWORD for p in named)
         self.defaults = {p.name: p.default for p in named if p.default is not Parameter.empty}
         self._are_values = all(type(default) in _VALUES for default in self.defaults.values())
 
@@ -80,13 +83,27 @@ class GuardedTool:
         """The arguments of a call in Python, by name; `TypeError` as Python itself raises it if they do not fit."""
         if not given and not self.defaults:
             return named
-        if len(given) > len(self.names):
-            raise TypeError(f"takes {len(self.names)} arguments but {len(given)} were given")
+        if len(given) > self._by_place:
+            raise TypeError(f"takes {self._by_place} positional arguments but {len(given)} were given")
         by_place = dict(zip(self.names, given, strict=False))
         twice = by_place.keys() & named.keys()
         if twice:
             raise TypeError(f"got multiple values for argument '{min(twice)}'")
         return {**self.own_defaults(), **by_place, **named}
+
+    def fits(self, given: tuple[Any, ...], named: dict[str, Any]) -> bool:
+        """Whether a call in Python fits the function, told by how many arguments have no name, and the names."""
+        shape = (len(given), *named)
+        if shape not in self._fitting:
+            try:
+                wrong = self.why_not(self.gather(given, named))
+            except TypeError:
+                return False
+            if wrong is not None:
+                return False
+            if len(self._fitting) < _MOST_FITTING:
+                self._fitting.add(shape)
+        return True
 
     def take_simply(self, given: object, call: Handle) -> bool:
         """Give a call these arguments and the defaults for the rest, if it is plain to see that they are in order."""

@@ -70,13 +70,13 @@ def reserve(
     started: bool = False,
     can_wait: bool = False,
     ahead: bool = False,
-    refused: Sequence[ToolCall] | None = None,
+    before: Sequence[ToolCall] | None = None,
 ) -> Change[list[Decision]]:
     """Decide about the calls of a batch, in order.
 
     `started`: whoever asks runs at once what may run. `can_wait`: held calls will be asked for again when another one
-    has returned. `ahead`: a call of the same batch is out already. `refused`: these calls were held, and those of the
-    same batch have been refused, and counted, before.
+    has returned. `ahead`: a call of the same batch is out already. `before`: others of the same batch were decided
+    about before; these of them were refused, and counted, or have just gone out.
     """
     after = pass_time(policy, state, at)
     desk = _Deciding(policy, after.state, at, started=started)
@@ -96,7 +96,7 @@ def reserve(
         held = held or (may_hold and decision.status == "held")
         ahead = ahead or decision.ticket is not None
         decisions.append(decision)
-    desk.end_turn(decisions, refused)
+    desk.end_turn(decisions, before)
     return Change(desk.state, (*after.notes, *desk.notes), decisions)
 
 

@@ -68,16 +68,19 @@ class Batch:
         begun, self.waiting = asked[:went], asked[went:]
         for place in begun:
             self.out[place] = simple[place]
+        if begun and self.refused is None:
+            self.refused = []
         if self.waiting and not (waits and self.out):
-            begun += self._decided()
+            begun += self._decided([self.calls[place] for place in begun])
         return begun
 
-    def _decided(self) -> list[int]:
-        """The same where each call has to be decided about."""
+    def _decided(self, gone: Sequence[ToolCall] = ()) -> list[int]:
+        """The same where each call has to be decided about, beside those that have just gone out."""
         asked, session, ahead = self.waiting, self.session, bool(self.out)
         if self.claims is None:
             self.claims = look_at(self.calls, self.tools, strict=session.strict)
         claims = [self.claims[place] for place in asked]
+        before = None if self.refused is None else [*self.refused, *gone]
 
         def take(decisions: Sequence[Decision]) -> None:
             for place, claim, decision in zip(asked, claims, decisions, strict=True):
@@ -86,9 +89,7 @@ class Batch:
                     self.out[place].take(claim.tool, decision)
 
         try:
-            decisions = session.decide(
-                claims, started=True, can_wait=True, ahead=ahead, take=take, refused=self.refused
-            )
+            decisions = session.decide(claims, started=True, can_wait=True, ahead=ahead, take=take, before=before)
         except ViolationError as error:
             raise self._with_results(error, dict(zip(asked, error.results, strict=True))) from None
         self.waiting = []
@@ -155,7 +156,7 @@ class Batch:
 def _simple(session: LiveSession, tools: Mapping[str, GuardedTool], calls: list[ToolCall]) -> list[Handle] | None:
     """Handles for the fast path; `None` if something about one of the calls has to be looked at more closely."""
     fast = session.home.fast
-    if fast is None or fast.here is None:
+    if fast is None or fast.here is None or (session.policy.raises and len(calls) > 1):  # then it is all or nothing
         return None
     found: list[Handle] = []
     for call in calls:

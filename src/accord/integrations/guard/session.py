@@ -131,13 +131,13 @@ class LiveSession:
         can_wait: bool,
         ahead: bool,
         take: Callable[[Sequence[Decision]], None] | None = None,
-        refused: Sequence[ToolCall] | None = None,
+        before: Sequence[ToolCall] | None = None,
     ) -> list[Decision]:
         """Reserve what may run, and do with the rest what the guard was told to; see `reserving.reserve`.
 
         Whoever interrupts us, what is reserved is taken back, or `take` was given it.
         """
-        manner: Any = {"started": started, "can_wait": can_wait, "ahead": ahead, "refused": refused}
+        manner: Any = {"started": started, "can_wait": can_wait, "ahead": ahead, "before": before}
 
         def reserve(state: State, at: Time | None) -> Change[list[Decision]]:
             return reserving.reserve(self.policy, state, claims, at, **manner)

@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from accord import Guard, MemoryStore, Monitor, ProtocolViolationError, ToolCall, UsageError, compile
+from accord import Guard, MemoryStore, Monitor, Ok, ProtocolViolationError, ToolCall, UsageError, compile
 
 
 def walked(text):
@@ -295,3 +295,51 @@ def test_functions_in_memory_may_take_anything_and_keep_it():
         return x, pair
 
     assert f(thing, (1, 2)) == (thing, (1, 2))
+
+
+def often(contract, life):
+    """The same life several times, so that where it leads is known in the last one."""
+    compiled = compile(contract)
+    for _ in range(4):
+        guard = Guard(compiled, patience=2)
+        said = life(guard)
+    return said
+
+
+def test_a_call_in_python_that_does_not_fit_has_not_happened():
+    def life(guard):
+        @guard.tool
+        def a(x, *, y=1):
+            return x + y
+
+        a(1)
+        for given, named in [((), {}), ((1, 2), {}), ((1,), {"z": 3}), ((), {"x": 1, "z": 2})]:
+            with pytest.raises(TypeError):
+                a(*given, **named)
+        return a(2, y=3), guard.close()
+
+    assert often("protocol P = !a.!a.end tools { otherwise fails done }", life) == (5, Ok())
+
+
+def test_a_person_who_is_asked_what_became_of_a_call_sees_what_it_was_made_with():
+    def life(guard):
+        @guard.tool
+        def a(x, y=2):
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            a(1)
+        return [out.arguments for out in guard._session.state().log]
+
+    assert often("protocol P = rec L.!a.L tools { otherwise fails unknown }", life) == [{"x": 1, "y": 2}]
+
+
+def test_a_turn_in_which_something_went_on_is_one_also_if_nobody_needed_to_look_at_that():
+    def life(guard):
+        for name in ("a", "b", "c"):
+            guard.register(name, lambda: 1)
+        guard.run([ToolCall("a"), ToolCall("b")])
+        guard.run([ToolCall("c")])
+        return guard.stopped
+
+    assert often("protocol P = !a.!a.!a.!b.!c.end", life) is None
