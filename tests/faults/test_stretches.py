@@ -219,12 +219,9 @@ def test_all_parts_of_a_situation_are_read_at_one_moment():
 
 def test_every_attribute_in_a_stretch_is_a_slot():
     """Were one a property, reading it would be a call."""
-    places = (Monitor, CarefulMonitor, Session, FastPath, Stage, Aside, Joint, Apart, _Shared)
+    places = (Monitor, CarefulMonitor, Session, FastPath, Handle, Stage, Aside, Joint, Apart, _Shared)
     used = {name for _, line in ALL for opname in ("LOAD_ATTR", "STORE_ATTR") for name in attributes(line, opname)}
     used.remove("_here")  # of `MemoryHome`, which is no slot, and is written under its lock
-    for name in ("back", "value"):  # of a `Handle`, which nobody else writes to
-        used.remove(name)
-        assert not hasattr(getattr(Handle, name), "__set__")
     kinds = {name: {type(getattr(place, name)) for place in places if hasattr(place, name)} for name in used}
     assert kinds == {name: {MemberDescriptorType} for name in used}
 

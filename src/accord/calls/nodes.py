@@ -67,7 +67,7 @@ class Kind:
 class Node:
     """Made by `Nodes`."""
 
-    __slots__ = ("_ends", "_next", "_nodes", "calls", "out")
+    __slots__ = ("_ends", "_next", "_nodes", "calls", "out", "trips")
 
     def __init__(self, nodes: Nodes, calls: Calls) -> None:
         self._nodes = nodes
@@ -75,6 +75,7 @@ class Node:
         self.out = [logged for logged in calls.log if type(logged) is Out]
         self._next: dict[Kind, Node | None] = {}
         self._ends: dict[int, Node | None] = {}
+        self.trips: dict[Kind, tuple[Node, Node] | None] = {}
 
     @property
     def stage(self) -> Stage:
@@ -97,9 +98,17 @@ class Node:
             after = self._ends[place] = self._nodes.after_end(self, place, kind)
             return after
 
+    def trip(self, kind: Kind) -> tuple[Node, Node] | None:
+        """Where a session is, nothing being out, when a call has gone out, and when it has returned."""
+        if kind not in self.trips:
+            after = self.went(kind)
+            end = None if after is None or after is self else after.returned(0, kind)
+            self.trips[kind] = None if after is None or end is None else (after, end)
+        return self.trips[kind]
+
     def forget(self) -> None:
         """Let go of the ways on, so that this one keeps no others alive."""
-        self._next, self._ends = {}, {}
+        self._next, self._ends, self.trips = {}, {}, {}
 
 
 class Nodes:

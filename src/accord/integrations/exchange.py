@@ -10,6 +10,8 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 if TYPE_CHECKING:
     from accord.integrations.session import Receipt
     from accord.monitor import Verdict
@@ -52,21 +54,35 @@ class LLMResponse:
         return bool(self.tool_calls)
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResult:
+class ToolResult(msgspec.Struct, frozen=True, eq=False):
     """What became of a tool call.
 
     `error` is `None` if all went well; else it says what went wrong, in words for the model, and `result` is `None`.
-    `verdict` is the monitor's answer if that was not `Ok`. Where a tool has run and the contract refused its answer,
-    `withheld` is what the tool returned: the program may need it, the model must not see it.
+    `verdict` is the monitor's answer if that was not `Ok`; it makes no difference to whether two results are equal.
+    Where a tool has run and the contract refused its answer, `withheld` is what the tool returned: the program may need
+    it, the model must not see it, and it is not shown.
     """
 
+    # Made once a call, five times as fast as a frozen dataclass.
     tool_call_id: str
     tool_name: str
     result: Any = None
     error: str | None = None
-    verdict: Verdict | None = field(default=None, compare=False)
-    withheld: Any = field(default=None, repr=False)
+    verdict: Verdict | None = None
+    withheld: Any = None
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__struct_fields__ if name != "withheld")
+        return f"ToolResult({shown})"
+
+    def _compared(self) -> tuple[object, ...]:
+        return (self.tool_call_id, self.tool_name, self.result, self.error, self.withheld)
+
+    def __eq__(self, other: object) -> bool:
+        return self._compared() == other._compared() if type(other) is ToolResult else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._compared())
 
     @property
     def ok(self) -> bool:

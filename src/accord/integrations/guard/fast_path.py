@@ -12,11 +12,12 @@ INVARIANT: what is decided here is what the session's own functions have decided
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, TypeAlias
 
 from accord.calls.entries import Out
 from accord.calls.state import Calls
 from accord.calls.worlds import take
+from accord.integrations.guard.handles import Handle, handle_of
 from accord.integrations.guard.patience import is_waiting
 from accord.integrations.guard.reviewing import digest_of
 from accord.integrations.guard.state import RECOGNISED, REMEMBERED, Done
@@ -30,19 +31,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from accord.calls.nodes import Node, Nodes
-    from accord.integrations.guard.handles import Handle
+    from accord.integrations.guard.handles import Asked
     from accord.integrations.guard.state import State
     from accord.machine.guards import Registers
 
 __all__ = ["FastPath", "Here"]
 
 
-class Here(NamedTuple):
-    """Where a session is: its node, what it holds, and the calls that are out, in the order of the node."""
-
-    node: Node
-    held: Registers
-    out: tuple[Handle, ...]
+Here: TypeAlias = "tuple[Node, Registers, tuple[Handle | Asked, ...]]"
+"""Where a session is: its node, what it holds, and the calls that are out, in the order of the node."""
 
 
 class FastPath:
@@ -74,7 +71,7 @@ class FastPath:
             self.done = {}
             self.known = frozenset([done.ticket for done in desk.done])
             self.numbered = desk.numbered
-            self.here = Here(node, state.settled.holding, ())  # type: ignore[arg-type] # it is at rest
+            self.here = node, state.settled.holding, ()  # type: ignore[assignment] # it is at rest
 
     def close(self) -> None:
         """Let nothing happen here any more."""
@@ -88,9 +85,9 @@ class FastPath:
         """The session that was taken out of here, as whoever decides about it knows it. May be asked again."""
         if self.left is None:
             return state
-        node, held, out = self.left
+        node, held, _ = self.left
+        out = [handle_of(call) for call in self.left[2]]
         for call in out:
-            call.gather()
             if not (call.identity or call.number):
                 self.numbered = call.number = self.numbered + 1
             call.ticket = call.identity or f"#{call.number}"
@@ -111,7 +108,7 @@ class FastPath:
         if before is None:
             return 0, False
         node, held, out = before
-        if out and out[0].after is not None:
+        if out and _is_looked_into(out[0]):
             return 0, False
         last, number, waits = first, self.numbered, True
         try:
@@ -128,13 +125,13 @@ class FastPath:
                 node = after
                 last += 1
             if last > first:
-                here = Here(node, held, (*out, *calls[first:last]))
+                here = node, held, (*out, *calls[first:last])
             else:
                 call = calls[first]
                 if out or waits or not call.kind.looks or not self._goes_alone(call, node, held):
                     return 0, waits
                 number = call.number
-                here = Here(node, held, (call,))
+                here = node, held, (call,)
                 last += 1
             told = last - first, waits
         except Exception:  # noqa: BLE001 - whoever decides about the session itself says what is wrong
@@ -175,7 +172,7 @@ class FastPath:
                 after, held, out = self.nodes.at_rest(situation), situation.holding, ()  # type: ignore[assignment] # it is at rest
             if after is None:
                 return False
-            here = Here(after, held, out)
+            here = after, held, out
         except Exception:  # noqa: BLE001 - as above
             return False
         if call.identity:
@@ -184,6 +181,10 @@ class FastPath:
                 del self.done[next(iter(self.done))]
         if self.here is before: self.here = here; return True  # fmt: skip  # noqa: E701, E702
         return False
+
+
+def _is_looked_into(call: Handle | Asked) -> bool:
+    return isinstance(call, Handle) and call.after is not None
 
 
 def _answered(call: Handle, after: Situation, value: object) -> Situation | None:

@@ -12,8 +12,7 @@ from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
 
 from accord.calling import MOST_ITEMS, WHOLE, kind_of
-from accord.integrations.guard.fast_path import Here
-from accord.integrations.guard.handles import Handle
+from accord.integrations.guard.handles import Handle, handle_of
 from accord.integrations.guard.running import admit, let_through, run_function, settle
 
 if TYPE_CHECKING:
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
     from accord.calls.nodes import Kind
     from accord.integrations.guard.fast_path import FastPath
+    from accord.integrations.guard.handles import Asked
     from accord.integrations.guard.looking import GuardedTool
     from accord.integrations.guard.session import LiveSession
 
@@ -62,31 +62,37 @@ def guarded_like(session: LiveSession, tool: GuardedTool) -> Callable[..., Any]:
 
 def _by_label(session: LiveSession, tool: GuardedTool, fast: FastPath, kind: Kind) -> Callable[..., Any]:
     """A plain function of which the label alone decides, so that nobody needs to look at its arguments."""
-    function, name = tool.function, tool.name
+    function = tool.function
 
     def guarded(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - whatever the function takes
-        before, went = fast.here, False
-        after = None if before is None or before.out else before.node.went(kind)
-        if before is None or after is None or after is before.node or not tool.fits(args, kwargs):
+        before = fast.here
+        if before is None or before[2]:
             return run_function(session, tool, tool.gather(args, kwargs))
-        call = Handle(session)
-        call.name, call.kind, call.asked = name, kind, (tool, args, kwargs)
-        here = Here(after, before.held, (call,))
+        trip = before[0].trips.get(kind) or before[0].trip(kind)
+        if trip is None:
+            return run_function(session, tool, tool.gather(args, kwargs))
+        asked: Asked = [session, tool, args, kwargs]
+        here, rest = (trip[0], before[1], (asked,)), (trip[1], before[1], ())
+        value: object = None
+        went = back = False
         try:
             if fast.here is before: fast.here = here; went = True  # fmt: skip  # noqa: E701, E702
             if went:
-                call.begun = True
-                value = call.value = function(*args, **kwargs); call.back = True  # fmt: skip  # noqa: E702
-                end = after.returned(0, kind) if type(value) in WHOLE else None
-                if end is not None:
-                    rest = Here(end, before.held, ())
-                    if fast.here is here: fast.here = rest; return value  # fmt: skip  # noqa: E701, E702
+                value = function(*args, **kwargs); back = True  # fmt: skip  # noqa: E702
+                whole = type(value) in WHOLE
+                if whole and fast.here is here: fast.here = rest; return value  # fmt: skip  # noqa: E701, E702
+                call = handle_of(asked)
+                call.value, call.back = value, True
                 return settle(call)
         except BaseException as error:
-            if not call.has_run:
+            fits = not isinstance(error, TypeError) or tool.fits(args, kwargs)
+            call = handle_of(asked)
+            call.begun, call.value, call.back = fits, value, back
+            if fits and not call.has_run:
                 call.failed(error)
             call.let_go()
-            raise
+            if fits:
+                raise
         return run_function(session, tool, tool.gather(args, kwargs))
 
     return guarded

@@ -11,8 +11,8 @@ INVARIANT: what is known about a call is noted here in assignments alone, betwee
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from contextlib import nullcontext, suppress
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from accord.calling import is_whole
 from accord.errors import StoreError, UsageError
@@ -26,12 +26,14 @@ if TYPE_CHECKING:
 
     from accord.calls.nodes import Kind
     from accord.integrations.guard.decisions import Decision
-    from accord.integrations.guard.looking import GuardedTool
     from accord.integrations.guard.session import LiveSession
     from accord.monitor import Verdict
     from accord.monitor.step import Situation
 
-__all__ = ["INTERRUPTED", "NOT_BEGUN", "Handle"]
+__all__ = ["INTERRUPTED", "NOT_BEGUN", "Asked", "Handle", "handle_of"]
+
+Asked: TypeAlias = "list[Any]"
+"""A call of a function on the fast path, as `[session, tool, args, kwargs]`, and the handle on it once it has one."""
 
 NOT_BEGUN = "not run, because the batch was interrupted"
 INTERRUPTED = "it was interrupted"
@@ -42,27 +44,43 @@ class Handle:
 
     `ticket` is what the session knows it by, once it does: what has gone out on the fast path has none until somebody
     asks (`Home.ticket_of`). `kind`, `number` and `after` are for that path: what calls of the tool are, its number if
-    it has no id, and where the session is if it counts, if something looks into it; so is `asked`, what a function was
-    called with, if nobody has looked at that yet.
+    it has no id, and where the session is if it counts, if something looks into it.
     """
 
-    # What a handle begins with; most of it is never written.
-    ticket: str | None = None
-    begun = back = over = is_observed = False
-    value: object = None
-    verdict: Verdict | None = None
-    identity = name = ""
-    decision: Decision | None = None
+    __slots__ = (
+        "after",
+        "arguments",
+        "back",
+        "begun",
+        "decision",
+        "function",
+        "identity",
+        "is_nested",
+        "is_observed",
+        "kind",
+        "name",
+        "number",
+        "over",
+        "session",
+        "ticket",
+        "value",
+        "verdict",
+    )
+
     function: Callable[..., Any]
-    arguments: dict[str, Any] = {}  # noqa: RUF012 - it stands for none, and is never written
-    is_nested = False
+    arguments: dict[str, Any]
     kind: Kind
-    number = 0
-    after: Situation | None = None
-    asked: tuple[GuardedTool, tuple[Any, ...], dict[str, Any]] | None = None
 
     def __init__(self, session: LiveSession) -> None:
         self.session = session
+        self.ticket: str | None = None
+        self.value: object = None
+        self.verdict: Verdict | None = None
+        self.decision: Decision | None = None
+        self.after: Situation | None = None
+        self.begun = self.back = self.over = self.is_observed = self.is_nested = False
+        self.identity = self.name = ""
+        self.number = 0
 
     def take(self, function: Callable[..., Any], decision: Decision) -> None:
         """The call was decided about: it is in our hands, if it may run."""
@@ -72,12 +90,6 @@ class Handle:
         self.is_nested = False
         self.is_observed = decision.admitted and decision.ticket is None
         self.ticket = decision.ticket
-
-    def gather(self) -> None:
-        """Look at what a function was called with."""
-        if self.asked is not None:
-            tool, given, named = self.asked
-            self.arguments = tool.gather(given, named)
 
     def around(self) -> AbstractContextManager[None]:
         """What goes on around the tool while it runs, for those who watch."""
@@ -135,6 +147,20 @@ class Handle:
             self._end(self.session.settle, self.value)
         else:
             self._end(self.session.fail, INTERRUPTED)
+
+
+def handle_of(call: Handle | Asked) -> Handle:
+    """The handle on a call; the same for everyone who asks."""
+    if isinstance(call, Handle):
+        return call
+    if len(call) < 5:
+        session, tool, given, named = call[:4]
+        handle = Handle(session)
+        handle.name, handle.kind, handle.arguments, handle.begun = tool.name, tool.calls, named, True
+        with suppress(TypeError):  # it does not fit, and is about to be taken back
+            handle.arguments = tool.gather(given, named)
+        call.append(handle)
+    return call[4]  # type: ignore[no-any-return] # the first one that was made
 
 
 def _told(tell: Callable[[str, Any], Verdict], ticket: str, what: object) -> Verdict:
