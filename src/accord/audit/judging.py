@@ -186,6 +186,7 @@ class _Entry:
     outcomes: Sequence[Outcome]
     passed: list[int]
     is_call: bool
+    is_error: bool
     idle: bool
     """Whether nothing of them can matter, so that they need not be looked at while nothing is out."""
     times: int = 0
@@ -234,6 +235,7 @@ class TableJudge(Judge):
             [projected.outcome for _, projected in tested],
             [0] * len(tested),
             kind == "call",
+            kind == "error",
             not tested and self.projection.is_idle(kind, name),
         )
         self._entries[kind][name] = made
@@ -271,6 +273,8 @@ class TableJudge(Judge):
                     alone = untold
                 if not alone and replay is None:
                     replay = Replay(self.contract, self.protocol, begun=steps.situations[row], place=place)
+            elif entry.is_error and replay is None:  # what it means stands in the contract, also if nobody saw the call
+                replay = Replay(self.contract, self.protocol, begun=steps.situations[row], place=place)
             if replay is not None:
                 for judged in replay.happen(message, alone=alone):
                     self.count(judged, seen)

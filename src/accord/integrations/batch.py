@@ -19,6 +19,8 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from msgspec.structs import replace as altered
+
 from accord.diagnostics.visible import one_line
 from accord.errors import UsageError, ViolationError
 from accord.integrations import payloads
@@ -208,7 +210,7 @@ def finished(claim: Claim, value: object) -> ToolResult:
     """The result of a call whose tool returned that."""
     why = payloads.why_not_json(value)
     if why is not None:
-        return replace(claim.result(error=f"the tool has run, but its result is no JSON: {why}"), withheld=value)
+        return altered(claim.result(error=f"the tool has run, but its result is no JSON: {why}"), withheld=value)
     return claim.result(value)
 
 
@@ -291,7 +293,7 @@ def let_through(result: ToolResult, verdict: Verdict) -> ToolResult:
     if isinstance(verdict, Ok):
         return result
     kept = result.withheld if result.result is None else result.result
-    return replace(result, result=None, error=_why_withheld(result, verdict), verdict=verdict, withheld=kept)
+    return altered(result, result=None, error=_why_withheld(result, verdict), verdict=verdict, withheld=kept)
 
 
 def _why_withheld(result: ToolResult, verdict: Verdict) -> str:

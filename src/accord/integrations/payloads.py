@@ -48,7 +48,7 @@ def why_not_json(value: object) -> str | None:
         >>> why_not_json({"a": [1, "b", None]}), why_not_json({"a": float("nan")})
         (None, 'nan has no canonical JSON form')
     """
-    if plain_copy(value) is not None:
+    if value is None or plain_copy(value) is not None:
         return None
     try:
         plain = plain_value(value)

@@ -155,15 +155,21 @@ def as_calls(calls: Iterable[ToolCall]) -> list[ToolCall]:
 
     What a class does in their place when it is asked again, or compared, decides nothing.
     """
+    if type(calls) is list and all(type(each) is ToolCall and _is_plain(each) for each in calls):
+        return calls.copy()
     batch = list(calls) if not isinstance(calls, ToolCall) else []
     if not all(isinstance(call, ToolCall) for call in batch) or isinstance(calls, ToolCall):
         raise UsageError("a guard is given a list of `ToolCall`s")
     return [_as_call(call) for call in batch]
 
 
+def _is_plain(call: ToolCall) -> bool:
+    return type(call.name) is str and type(call.id) is str
+
+
 def _as_call(call: ToolCall) -> ToolCall:
     name, identity = call.name, call.id
-    if type(call) is ToolCall and type(name) is str and type(identity) is str:
+    if type(call) is ToolCall and _is_plain(call):
         return call
     identity = "" if identity is None else identity
     return ToolCall(

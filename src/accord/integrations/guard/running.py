@@ -38,6 +38,8 @@ class Batch:
     INVARIANT: there is a handle on a call until the guard has been told what became of it, whatever interrupts us.
     """
 
+    __slots__ = ("calls", "claims", "out", "refused", "results", "session", "simple", "tools", "waiting")
+
     def __init__(
         self, session: LiveSession, tools: Mapping[str, GuardedTool], calls: list[ToolCall], *, can_wait: bool = False
     ) -> None:
@@ -47,10 +49,10 @@ class Batch:
         self.results: list[ToolResult | None] = [None] * len(calls)
         self.waiting = list(range(len(calls)))
         self.out: dict[int, Handle] = {}
-        self.simple = _simple(session, tools, calls)
+        self.simple = _simple(session, tools, calls, can_wait=can_wait)
         self.claims: list[Claim] | None = None
         self.refused: list[ToolCall] | None = None  # what was counted; it is known once the batch was decided about
-        if not can_wait:
+        if self.simple is None and not can_wait:
             for call in calls:
                 tool = tools.get(call.name) if isinstance(call.name, str) else None
                 if tool is not None and tool.is_asynchronous:
@@ -153,7 +155,9 @@ class Batch:
         return [result for result in self.results if result is not None]
 
 
-def _simple(session: LiveSession, tools: Mapping[str, GuardedTool], calls: list[ToolCall]) -> list[Handle] | None:
+def _simple(
+    session: LiveSession, tools: Mapping[str, GuardedTool], calls: list[ToolCall], *, can_wait: bool
+) -> list[Handle] | None:
     """Handles for the fast path; `None` if something about one of the calls has to be looked at more closely."""
     fast = session.home.fast
     if fast is None or fast.here is None or (session.policy.raises and len(calls) > 1):  # then it is all or nothing
@@ -162,7 +166,9 @@ def _simple(session: LiveSession, tools: Mapping[str, GuardedTool], calls: list[
     for call in calls:
         name, identity = call.name, call.id
         tool = tools.get(name) if type(name) is str else None
-        if tool is None or tool.calls is None or call.cut_off or not _is_simple(identity):
+        if tool is None or tool.calls is None or call.cut_off or (tool.is_asynchronous and not can_wait):
+            return None
+        if identity and not (identity.isascii() and len(identity) <= LONGEST_NAME):
             return None
         handle = Handle(session)
         if not tool.take_simply(call.arguments, handle):
@@ -175,10 +181,6 @@ def _simple(session: LiveSession, tools: Mapping[str, GuardedTool], calls: list[
         if len(set(identities)) < len(identities):
             return None
     return found
-
-
-def _is_simple(identity: str) -> bool:
-    return not identity or (identity.isascii() and len(identity) <= LONGEST_NAME)
 
 
 def run(session: LiveSession, tools: Mapping[str, GuardedTool], calls: list[ToolCall]) -> list[ToolResult]:
