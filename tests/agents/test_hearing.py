@@ -215,7 +215,7 @@ def test_across_processes(tmp_path, saver, where):
 
 def hearing(contract=CONSENT):
     compiled = compile_contract(contract)
-    policy = make_policy(compiled, None, Options("block", {}, 5, "stop", None), lambda *_: None)
+    policy = make_policy(compiled, None, Options("block", {}, 5, "stop", None))
     return Hearing(policy), State(begin(compiled, None))
 
 

@@ -135,11 +135,11 @@ class Nodes:
     def at_rest(self, situation: Situation) -> Node | None:
         """The node of a session without calls that are out; `None` if its steps are not remembered anywhere."""
         stage = situation.place
+        known = self._known.get(id(stage))
+        if type(known) is Node and known.calls.settled.place is stage and type(situation.holding) is tuple:
+            return known
         if type(stage) is not Stage or not stage.shared or isinstance(situation.holding, Extent):
             return None
-        known = self._known.get(id(stage))
-        if type(known) is Node and known.stage is stage:
-            return known
         if known is not stage:  # a stage that sessions come to once, as where a rule counts, is not worth it
             self._take_room(1)
             self._known[id(stage)] = stage

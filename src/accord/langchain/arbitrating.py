@@ -101,6 +101,11 @@ class _Batch:
         if answer.label != review.gate and answer.label not in _VERBS:
             self._step(answer)
             return
+        unfit = None if answer.payload is None else self.law.unfit(review.name, answer.payload)
+        if unfit is not None:
+            raise UsageError(
+                f"{quote_text(review.name)} cannot be called with this payload: {unfit}; nothing was decided"
+            )
         decided = ending.decide(
             self.law.policy,
             self.state,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from accord.integrations.guard import ending, reserving
 from accord.integrations.guard.decisions import Change, Decision
+from accord.integrations.guard.reserving import all_fit
 from accord.integrations.guard.tool_events import ToolEvents
 from accord.integrations.guard.visible import may_be_called
 from accord.machine.stages import Stage
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from accord.integrations.exchange import ToolCall
     from accord.integrations.guard.decisions import Noted, Remark
     from accord.integrations.guard.policy import Policy
+    from accord.integrations.guard.reserving import Unfit
     from accord.integrations.guard.state import State
     from accord.langchain.homes import Opened
     from accord.machine.clocks import Time
@@ -53,8 +55,9 @@ class Law:
     listens = False
     """Whether what the model says can be an event."""
 
-    def __init__(self, policy: Policy, *, lagging: bool) -> None:
+    def __init__(self, policy: Policy, *, lagging: bool, unfit: Unfit = all_fit) -> None:
         self.policy = policy
+        self.unfit = unfit
         self.lagging = lagging
         self.labels = _sent_labels(policy)
         self.weighed = _weighed_labels(policy)
@@ -85,7 +88,7 @@ class Law:
 
     def reserve(self, state: State, claims: Sequence[Claim], at: Time | None) -> Change[list[Decision]]:
         """Decide about the calls of a batch, in order."""
-        return reserving.reserve(self.policy, state, claims, at)
+        return reserving.reserve(self.policy, state, claims, at, unfit=self.unfit)
 
     def settle(self, state: State, ticket: str, result: Mapping[str, object], at: Time | None) -> Change[Verdict]:
         """A call has returned."""

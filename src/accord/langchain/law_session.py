@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accord.integrations.guard import reserving
-from accord.integrations.guard.observing import Observers, Watched
+from accord.integrations.guard.observing import observers_of
 from accord.integrations.guard.session import LiveSession
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LawSession"]
 
-_NOBODY = Observers((), Watched(None, "", None))
-
 
 class LawSession(LiveSession):
     """A session under guard whose steps are those of a law."""
@@ -39,10 +37,7 @@ class LawSession(LiveSession):
         on_violation: OnViolation = "block",
         observers: Sequence[Observer] = (),
     ) -> None:
-        told = _NOBODY
-        if observers:
-            told = Observers(observers, Watched(name, law.policy.contract.digest, law.policy.protocol))
-        super().__init__(law.policy, home, clock, on_violation, told)
+        super().__init__(law.policy, home, clock, on_violation, observers_of(observers, name, law.policy), {})
         self.law = law
 
     def broken(self, error: Exception) -> Verdict:

@@ -10,7 +10,8 @@ from langchain_core.tools import BaseTool
 from accord.choreography.compiling import compile_contract
 from accord.errors import UsageError
 from accord.integrations.guard.coverage import Survey
-from accord.integrations.guard.options import Options, check_observers, duration, make_policy
+from accord.integrations.guard.observing import check_observers
+from accord.integrations.guard.options import Options, duration, make_policy
 from accord.langchain.hooks import GuardingMiddleware
 from accord.langchain.law import Law
 from accord.langchain.manner import Manner
@@ -100,7 +101,7 @@ class AccordMiddleware(GuardingMiddleware):
             raise UsageError(f"`gates` is `call` or `session`, got {gates!r}")
         _check_keeping(secret, ledger, store, key, expires_after)
         options = Options(on_violation, labels or {}, patience, escalate, review_lasts, when_over, events)
-        law = Law(make_policy(contract, protocol, options, self._unfit), lagging=gates == "session")
+        law = Law(make_policy(contract, protocol, options), lagging=gates == "session", unfit=self._unfit)
         told_time = law.policy.is_timed or review_lasts is not None or ledger is not None or store is not None
         if clock is None and told_time:
             clock = time.time
@@ -110,7 +111,7 @@ class AccordMiddleware(GuardingMiddleware):
             keeping = CheckpointKeeping(law, settings)
         else:
             keeping = StoreKeeping(law, settings, store, key, duration("expires_after", expires_after))
-        self._survey = Survey(law.policy, strict=strict)
+        self._survey = Survey(law.policy, set(), strict=strict)
         self._known_tools: frozenset[str] = frozenset()
         called = "AccordMiddleware" if name == "accord" else f"AccordMiddleware.{name}"
         super().__init__(called, law, keeping, settings, manner)

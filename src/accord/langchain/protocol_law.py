@@ -85,7 +85,6 @@ class ProtocolLaw(Law):
             contract=self.compiled.contract,
             protocol=None,
             tools=PlainTools(normalise),
-            unfit=lambda _name, _arguments: None,
             gates=(),
             patience=_FOREVER,
             escalate="stop",

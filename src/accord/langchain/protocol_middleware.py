@@ -11,7 +11,8 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from accord.errors import UsageError
-from accord.integrations.guard.options import check_observers, check_when_over
+from accord.integrations.guard.observing import check_observers
+from accord.integrations.guard.options import check_when_over
 from accord.langchain.fsm import ProtocolFSM, ToolRef
 from accord.langchain.homes import ThreadHome
 from accord.langchain.hooks import GuardingMiddleware

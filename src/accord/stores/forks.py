@@ -9,10 +9,9 @@ would throw away what it has written. So stores are told before a fork, and afte
 from __future__ import annotations
 
 import os
-from itertools import count
 from threading import RLock
 from typing import TYPE_CHECKING
-from weakref import WeakValueDictionary
+from weakref import ref
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["OPENING", "Forking"]
 
 # INVARIANT: nothing but forks looks at these. A process forks as a whole, so its stores have to be found from here.
-_STORES: WeakValueDictionary[int, Forking] = WeakValueDictionary()
-_NUMBERS = count()
+_STORES: dict[ref[Forking], None] = {}
 
 OPENING = RLock()
 """Held while files are opened, and during a fork: no file is half open then."""
@@ -32,7 +30,7 @@ class Forking:
 
     def watch_forks(self) -> None:
         """Be told from now on, until nobody holds this any more."""
-        _STORES[next(_NUMBERS)] = self
+        _STORES[ref(self, _STORES.__delitem__)] = None
 
     def before_fork(self) -> None:
         """In the parent, by the thread that forks; other threads still run."""
@@ -46,7 +44,7 @@ class Forking:
 
 def _all() -> Iterator[Forking]:
     """In the order in which they came, so that two threads that fork never wait for each other."""
-    return (store for reference in _STORES.valuerefs() if (store := reference()) is not None)
+    return (store for reference in list(_STORES) if (store := reference()) is not None)
 
 
 def _before() -> None:

@@ -80,11 +80,13 @@ class Coverage:
 
 
 class Survey:
-    """Holds a contract against tools, once for each set of them."""
+    """Holds a contract against tools, once for each set of them; `clean` are sets that suit it, for all to see."""
 
-    def __init__(self, policy: Policy, *, strict: bool) -> None:
+    __slots__ = ("_checked", "_clean", "_policy", "_strict")
+
+    def __init__(self, policy: Policy, clean: set[frozenset[str]], *, strict: bool) -> None:
         self._policy = policy
-        self._events = policy.reports
+        self._clean = clean
         self._strict = strict
         self._checked: frozenset[str] | None = None
 
@@ -94,13 +96,15 @@ class Survey:
         If the owner is strict, all of them are errors. The same tools are looked at once.
         """
         names = frozenset(tools)
-        if names == self._checked or not names:
+        if names in self._clean or names == self._checked or not names:
             return
         labels = self.coverage(names).labels
         wrong = [each for each in labels if each.close or self._strict]
         if wrong:
             raise UsageError(f"the contract speaks of {_told(wrong)}, {_NOBODY}")
         self._checked = names
+        if not labels and len(self._clean) < _MOST_KEPT:
+            self._clean.add(names)
         if labels:
             warnings.warn(f"the contract speaks of {_told(labels)}, {_NOBODY}", LabelWarning, stacklevel=3)
 
@@ -117,20 +121,20 @@ class Survey:
 
     def _key(self, names: Sequence[str]) -> tuple[str, str]:
         given = [f"{name}={self._policy.label(name)}" for name in names]
-        return "coverage", "\n".join([str(self._policy.protocol), *given, "", *sorted(self._events)])
+        return "coverage", "\n".join([str(self._policy.protocol), *given, "", *sorted(self._policy.reports)])
 
     def _look(self, tools: Sequence[str]) -> Coverage:
         policy = self._policy
         lines = labeller_of(policy.contract).lines
-        by_default = {policy.label(name) for name in tools} | self._events
+        by_default = {policy.label(name) for name in tools} | self._policy.reports
         pool = sorted({*tools, *by_default})
         used, gated = _labels(policy)
-        given = set() if lines is None else _given(lines, set(tools), self._events)
+        given = set() if lines is None else _given(lines, set(tools), self._policy.reports)
         if lines is None or any(line.as_named for line in lines):
             given |= by_default
         missing = used - given - gated - {UNRECOGNIZED}
         if lines is not None:
-            missing |= _named(lines, gated) - {*map(normalise, tools), *self._events}
+            missing |= _named(lines, gated) - {*map(normalise, tools), *self._policy.reports}
         unseen = [name for name in tools if not _is_seen(policy, name, used)]
         passing = [name for name in unseen if _passes(policy, name)]
         return Coverage(

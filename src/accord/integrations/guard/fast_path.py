@@ -20,7 +20,7 @@ from accord.calls.worlds import take
 from accord.integrations.guard.handles import Handle, handle_of
 from accord.integrations.guard.patience import is_waiting
 from accord.integrations.guard.reviewing import digest_of
-from accord.integrations.guard.state import RECOGNISED, REMEMBERED, Done
+from accord.integrations.guard.state import EMPTY_DESK, RECOGNISED, REMEMBERED, Done
 from accord.machine.events import NO_PAYLOAD, Event
 from accord.monitor.atomicity import calls_only_switching
 from accord.monitor.step import Situation
@@ -42,6 +42,10 @@ Here: TypeAlias = "tuple[Node, Registers, tuple[Handle | Asked, ...]]"
 """Where a session is: its node, what it holds, and the calls that are out, in the order of the node."""
 
 
+_NONE: frozenset[str] = frozenset()
+_CAN_RUN = calls_only_switching()
+
+
 class FastPath:
     """A session that stands here, unless `here` is `None`; `left` is one that was taken out and not yet taken over.
 
@@ -52,11 +56,11 @@ class FastPath:
     __slots__ = ("done", "here", "known", "left", "nodes", "numbered")
 
     def __init__(self, nodes: Nodes | None) -> None:
-        self.nodes = nodes if calls_only_switching() else None
+        self.nodes = nodes if _CAN_RUN else None
         self.here: Here | None = None
         self.left: Here | None = None
         self.done: dict[str, Handle] = {}
-        self.known: frozenset[str] = frozenset()
+        self.known = _NONE
         self.numbered = 0
 
     # -- coming and going ----------------------------------------------------------------------------------------------
@@ -64,12 +68,14 @@ class FastPath:
     def open(self, state: State) -> None:
         """Let a session stand here that is quiet."""
         desk = state.desk
-        if self.nodes is None or state.log or desk.refusals or desk.idle or is_waiting(state, desk.now):
+        if self.nodes is None or state.log:
+            return
+        if desk is not EMPTY_DESK and (desk.refusals or desk.idle or is_waiting(state, desk.now)):
             return
         node = self.nodes.at_rest(state.settled)
         if node is not None:
             self.done = {}
-            self.known = frozenset([done.ticket for done in desk.done])
+            self.known = frozenset([done.ticket for done in desk.done]) if desk.done else _NONE
             self.numbered = desk.numbered
             self.here = node, state.settled.holding, ()  # type: ignore[assignment] # it is at rest
 

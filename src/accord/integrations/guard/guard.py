@@ -20,13 +20,14 @@ from accord.choreography.compiling import compile_contract
 from accord.errors import UsageError
 from accord.integrations.exchange import ToolCall, ToolResult
 from accord.integrations.guard import ending, patience, reserving, words
+from accord.integrations.guard.beginning import beginning_of
 from accord.integrations.guard.coverage import Survey
 from accord.integrations.guard.decisions import Change, Decision, Noted
 from accord.integrations.guard.functions import guarded_like
 from accord.integrations.guard.homes import MemoryHome, StoreHome
 from accord.integrations.guard.looking import GuardedTool, as_calls, look_at
-from accord.integrations.guard.observing import Observer, Observers, Watched
-from accord.integrations.guard.options import Options, check_observers, duration, make_policy
+from accord.integrations.guard.observing import observers_of
+from accord.integrations.guard.options import Options, duration
 from accord.integrations.guard.restarting import begin_turn
 from accord.integrations.guard.running import run
 from accord.integrations.guard.session import LiveSession
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 
     from accord.integrations.guard.coverage import Coverage
     from accord.integrations.guard.homes import Home
+    from accord.integrations.guard.observing import Observer
     from accord.integrations.guard.policy import Escalation, WhenOver
     from accord.integrations.guard.session import OnViolation
     from accord.integrations.guard.state import Review, State
@@ -119,10 +121,12 @@ class Guard:
     ) -> None:
         if not isinstance(contract, Contract):
             contract = compile_contract(contract)
-        _check_place(store, key)
+        if store is not None or key is not None:
+            _check_place(store, key)
         options = Options(on_violation, labels or {}, patience, escalate, review_lasts, when_over, events)
-        policy = make_policy(contract, protocol, options, self._unfit)
-        lives = duration("expires_after", expires_after)
+        beginning = beginning_of(contract, protocol, options)
+        policy = beginning.policy
+        lives = None if expires_after is None else duration("expires_after", expires_after)
         if clock is None and (policy.is_timed or store is not None or review_lasts is not None):
             clock = time.time
         began = None if clock is None else make_time(clock())
@@ -132,17 +136,19 @@ class Guard:
         if store is None:
             if lives is not None:
                 raise UsageError("`expires_after` is for a session in a store; one in memory ends with its guard")
-            home = MemoryHome(policy, began, is_watched=clock is not None or bool(observers))
+            watched = clock is not None or bool(observers)
+            home = MemoryHome(beginning.at(began), None if watched else beginning.nodes)
         else:
             home = StoreHome(store, check_name(key), contract, policy.protocol, began, lives)
         self._key = key
         self._tools: dict[str, GuardedTool] = {}
-        told = Observers(check_observers(observers), Watched(key, contract.digest, policy.protocol))
-        self._session = LiveSession(policy, home, clock, on_violation, told)
-        self._survey = Survey(policy, strict=strict)
-        for name, tool in (tools or {}).items():
-            self.register(name, tool)
-        self._survey.check(self._tools)
+        told = observers_of(observers, key, policy)
+        self._session = LiveSession(policy, home, clock, on_violation, told, self._tools)
+        self._survey = Survey(policy, beginning.clean, strict=strict)
+        if tools:
+            for name, tool in tools.items():
+                self.register(name, tool)
+            self._survey.check(self._tools)
         self._surveyed = True
 
     # -- tools ---------------------------------------------------------------------------------------------------------
@@ -365,11 +371,6 @@ class Guard:
         if claim.fault is not None or claim.arguments is None:
             raise UsageError(f"{claim.fault}; nothing was decided")
         return claim.arguments
-
-    def _unfit(self, name: str, arguments: Mapping[str, object]) -> str | None:
-        """Why a tool would not be called with exactly these arguments."""
-        tool = self._tools.get(name)
-        return None if tool is None else tool.why_not_exactly(arguments)
 
     def resume(self, *, by: str, reason: str) -> None:
         """A person lets a session go on that was stopped, or that waits to be told whether it may."""

@@ -34,10 +34,10 @@ from accord.turns import check_turn
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from accord.calls.nodes import Nodes
     from accord.canonical import Json
     from accord.integrations.guard.decisions import Change, Remark
     from accord.integrations.guard.handles import Handle
-    from accord.integrations.guard.policy import Policy
     from accord.machine.clocks import Time
     from accord.machine.contract import Contract
     from accord.monitor.step import Situation
@@ -81,11 +81,10 @@ class MemoryHome(Home, Forking):
 
     waits = False
 
-    def __init__(self, policy: Policy, at: Time | None, *, is_watched: bool) -> None:
-        contract, protocol = policy.contract, policy.protocol
+    def __init__(self, state: State, nodes: Nodes | None) -> None:
         self._lock = RLock()
-        self._here = State(begin(contract, protocol, at), desk=Desk(now=at))
-        self.fast: FastPath = FastPath(None if is_watched else policy.tools.nodes)
+        self._here = state
+        self.fast: FastPath = FastPath(nodes)
         self._copied = False
         self.fast.open(self._here)
         self.watch_forks()

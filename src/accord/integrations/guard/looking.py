@@ -7,8 +7,9 @@ change them once they have been judged. Where they are written down or shown to 
 from __future__ import annotations
 
 from dataclasses import replace
-from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Any
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_VARARGS, CO_VARKEYWORDS, Parameter, signature
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accord.calling import kind_of
 from accord.errors import UsageError
@@ -31,6 +32,7 @@ LONGEST_NAME = 500
 _MOST_SIMPLE = 16
 _LONGEST_SIMPLE = 2_000
 _MOST_FITTING = 64
+_ASYNCHRONOUS = CO_COROUTINE | CO_ASYNC_GENERATOR
 _VALUES = frozenset({type(None), bool, int, float, str, bytes})
 
 
@@ -54,26 +56,12 @@ class GuardedTool:
         self.function = function
         self.name = name
         self.calls = calls
-        self.is_asynchronous = kind_of(function) in {"coroutine", "async generator"}
         self._fitting: set[tuple[object, ...]] = set()
-        self._are_values = True
-        self.names: tuple[str, ...] = ()
-        self._by_place = 0
-        self.defaults: dict[str, Any] = {}
-        self.takes_others = True
-        try:
-            parameters = signature(function).parameters.values()
-        except (TypeError, ValueError):  # a builtin that does not say; all its arguments are given by name
-            return
-        kinds = {parameter.kind for parameter in parameters}
-        if Parameter.POSITIONAL_ONLY in kinds or Parameter.VAR_POSITIONAL in kinds:
+        known = _from_code(function) if type(function) is FunctionType and not function.__dict__ else _asked(function)
+        if known is None:
             raise UsageError(f"the tool {quote_text(name)} has parameters that cannot be given by name")
-        self.takes_others = Parameter.VAR_KEYWORD in kinds
-        named = [p for p in parameters if p.kind is not Parameter.VAR_KEYWORD]
-        self.names = tuple(p.name for p in named)
-        self._by_place = sum(p.kind is Parameter.POSITIONAL_OR_KEYWORD for p in named)
-        self.defaults = {p.name: p.default for p in named if p.default is not Parameter.empty}
-        self._are_values = all(type(default) in _VALUES for default in self.defaults.values())
+        self.names, self._by_place, self.defaults, self.takes_others, self.is_asynchronous = known
+        self._are_values = not self.defaults or all(type(default) in _VALUES for default in self.defaults.values())
 
     def own_defaults(self) -> dict[str, Any]:
         """The defaults; containers among them are copies, because a function may change its own."""
@@ -148,6 +136,49 @@ class GuardedTool:
             known = ", ".join(quote_text(name) for name in self.names[:MOST_LISTED])
             return f"there is no argument {quote_text(unknown[0])}; there is {known or 'none'}"
         return None
+
+
+class _Known(NamedTuple):
+    """The names of a function's parameters, those that can be given by place first; `others` if it takes any name."""
+
+    names: tuple[str, ...]
+    by_place: int
+    defaults: dict[str, Any]
+    others: bool
+    is_asynchronous: bool
+
+
+def _from_code(function: FunctionType) -> _Known | None:
+    """What a function is that nothing is wrapped around and nobody has marked; `None` if it needs more than names."""
+    code, given, by_name = function.__code__, function.__defaults__, function.__kwdefaults__
+    flags, by_place = code.co_flags, code.co_argcount
+    if code.co_posonlyargcount or flags & CO_VARARGS:
+        return None
+    names = code.co_varnames[: by_place + code.co_kwonlyargcount]
+    defaults = dict(zip(names[by_place - len(given) : by_place], given, strict=True)) if given else {}
+    if by_name:
+        defaults.update({name: by_name[name] for name in names[by_place:] if name in by_name})
+    return _Known(names, by_place, defaults, bool(flags & CO_VARKEYWORDS), bool(flags & _ASYNCHRONOUS))
+
+
+def _asked(function: Callable[..., Any]) -> _Known | None:
+    """The same of anything that can be called."""
+    is_asynchronous = kind_of(function) in {"coroutine", "async generator"}
+    try:
+        parameters = signature(function).parameters.values()
+    except (TypeError, ValueError):  # a builtin that does not say; all its arguments are given by name
+        return _Known((), 0, {}, others=True, is_asynchronous=is_asynchronous)
+    kinds = {parameter.kind for parameter in parameters}
+    if Parameter.POSITIONAL_ONLY in kinds or Parameter.VAR_POSITIONAL in kinds:
+        return None
+    named = [p for p in parameters if p.kind is not Parameter.VAR_KEYWORD]
+    return _Known(
+        tuple(p.name for p in named),
+        sum(p.kind is Parameter.POSITIONAL_OR_KEYWORD for p in named),
+        {p.name: p.default for p in named if p.default is not Parameter.empty},
+        Parameter.VAR_KEYWORD in kinds,
+        is_asynchronous,
+    )
 
 
 def as_calls(calls: Iterable[ToolCall]) -> list[ToolCall]:

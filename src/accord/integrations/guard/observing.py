@@ -10,15 +10,18 @@ from contextlib import contextmanager, suppress
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from accord.errors import UsageError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from accord.integrations.exchange import ToolCall
     from accord.integrations.guard.decisions import Decision
+    from accord.integrations.guard.policy import Policy
     from accord.monitor import Verdict
 
-__all__ = ["Observer", "Observers", "Watched"]
+__all__ = ["Observer", "Observers", "Watched", "check_observers", "observers_of"]
 
 
 class Watched(NamedTuple):
@@ -101,3 +104,20 @@ class Observers:
             for around in reversed(entered):
                 with suppress(Exception):
                     around.__exit__(None if error is None else type(error), error, None)
+
+
+_NOBODY = Observers((), Watched(None, "", None))
+
+
+def observers_of(observers: Sequence[Observer], key: str | None, policy: Policy) -> Observers:
+    """Those who are told of a session; `UsageError` if they are no observers."""
+    if observers == () or not check_observers(observers):
+        return _NOBODY
+    return Observers(observers, Watched(key, policy.contract.digest, policy.protocol))
+
+
+def check_observers(observers: Sequence[Observer]) -> Sequence[Observer]:
+    """The observers; `UsageError` if they are none."""
+    if not isinstance(observers, (list, tuple)) or not all(isinstance(each, Observer) for each in observers):
+        raise UsageError("`observers` is a list of observers, such as [LogObserver()]")
+    return observers

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from accord.errors import UsageError
-from accord.integrations.guard.observing import Observer
 from accord.integrations.guard.policy import Policy, gates_of
 from accord.integrations.guard.speaking import labels_said_by_user
 from accord.integrations.guard.tool_events import tool_events
@@ -13,14 +12,14 @@ from accord.language.labels import normalise
 from accord.monitor.events import make_time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from accord.integrations.guard.policy import Escalation, WhenOver
     from accord.integrations.guard.session import OnViolation
     from accord.machine.clocks import Time
     from accord.machine.contract import Contract
 
-__all__ = ["Options", "check_observers", "check_when_over", "duration", "make_policy", "reported"]
+__all__ = ["Options", "check_when_over", "duration", "make_policy", "reported"]
 
 _POLICIES = ("block", "raise", "observe")
 
@@ -37,12 +36,7 @@ class Options(NamedTuple):
     events: Iterable[str] = ()
 
 
-def make_policy(
-    contract: Contract,
-    protocol: str | None,
-    options: Options,
-    unfit: Callable[[str, Mapping[str, object]], str | None],
-) -> Policy:
+def make_policy(contract: Contract, protocol: str | None, options: Options) -> Policy:
     """The policy of a contract under a guard that is set like this; `UsageError` if it cannot be."""
     _check(options)
     stages = contract.stages(protocol)
@@ -53,7 +47,6 @@ def make_policy(
         contract=contract,
         protocol=stages.name,
         tools=tool_events(contract, protocol, lambda name: normalise(names.get(name, name))),
-        unfit=unfit,
         gates=tuple(gate for gate in people if gate not in said),
         patience=options.patience,
         escalate=options.escalate,
@@ -74,13 +67,6 @@ def duration(name: str, given: Time | None) -> Time | None:
     if lasts is not None and not 0 < lasts < float("inf"):
         raise UsageError(f"`{name}` is a number of seconds, got {given!r}")
     return lasts
-
-
-def check_observers(observers: Sequence[Observer]) -> Sequence[Observer]:
-    """The observers; `UsageError` if they are none."""
-    if not isinstance(observers, list | tuple) or not all(isinstance(each, Observer) for each in observers):
-        raise UsageError("`observers` is a list of observers, such as [LogObserver()]")
-    return observers
 
 
 def check_when_over(given: object) -> WhenOver:

@@ -9,7 +9,7 @@ from accord.integrations.guard.visible import may_be_called
 from accord.language.labels import normalise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from accord.integrations.guard.tool_events import PlainTools, ToolEvents
     from accord.machine.clocks import Time
@@ -26,7 +26,7 @@ class Policy(NamedTuple):
     """What does not change while a guard lives.
 
     `tools` says what calls and their ends are to the contract, `gates` are the labels of steps that people make.
-    `unfit` says why a tool would not be called with exactly these arguments, `None` if it would. `aliases` are the
+    `aliases` are the
     tools that were given labels of their own, by these. With `raises` nothing of a batch runs if anything of it
     is refused. `people` are the labels of all steps that people make, also by saying something, and `reports` those of
     what the program reports.
@@ -35,7 +35,6 @@ class Policy(NamedTuple):
     contract: Contract
     protocol: str | None
     tools: ToolEvents | PlainTools
-    unfit: Callable[[str, Mapping[str, object]], str | None]
     gates: tuple[str, ...]
     patience: int
     escalate: Escalation

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from accord.calls.entries import Out
 from accord.calls.worlds import TOO_MANY
@@ -37,7 +37,7 @@ from accord.monitor.verdicts import OK, TICKING, Blocked, Ok, Violation
 from accord.projection.plain import is_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from accord.integrations.batch import Claim
     from accord.integrations.exchange import ToolCall
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from accord.monitor.step import Situation
 
 __all__ = [
+    "Unfit",
+    "all_fit",
     "happen",
     "happen_then",
     "pass_time",
@@ -57,11 +59,17 @@ __all__ = [
 
 _LONGEST_SHOWN = 500
 
+Unfit: TypeAlias = "Callable[[str, Mapping[str, object]], str | None]"
+
 
 # -- reserving ---------------------------------------------------------------------------------------------------------
 
 
-def reserve(
+def all_fit(_name: str, _arguments: Mapping[str, object]) -> None:
+    """Nothing is known of what tools can be called with."""
+
+
+def reserve(  # noqa: PLR0913 - who asks, about what, and in which situation
     policy: Policy,
     state: State,
     claims: Sequence[Claim],
@@ -71,15 +79,17 @@ def reserve(
     can_wait: bool = False,
     ahead: bool = False,
     before: Sequence[ToolCall] | None = None,
+    unfit: Unfit = all_fit,
 ) -> Change[list[Decision]]:
     """Decide about the calls of a batch, in order.
 
     `started`: whoever asks runs at once what may run. `can_wait`: held calls will be asked for again when another one
     has returned. `ahead`: a call of the same batch is out already. `before`: others of the same batch were decided
-    about before; these of them were refused, and counted, or have just gone out.
+    about before; these of them were refused, and counted, or have just gone out. `unfit` says why a tool would not be
+    called with exactly these arguments, `None` if it would.
     """
     after = pass_time(policy, state, at)
-    desk = _Deciding(policy, after.state, at, started=started)
+    desk = _Deciding(policy, after.state, at, unfit, started=started)
     desk.early = state if policy.is_timed else None
     decisions: list[Decision] = []
     held = False
@@ -103,10 +113,11 @@ def reserve(
 class _Deciding:
     """Deciding about one batch: the state so far, and what is to be written down."""
 
-    def __init__(self, policy: Policy, state: State, at: Time | None, *, started: bool) -> None:
+    def __init__(self, policy: Policy, state: State, at: Time | None, unfit: Unfit, *, started: bool) -> None:
         self.policy = policy
         self.state = state
         self.at = at
+        self.unfit = unfit
         self.started = started
         self.notes: list[Noted | Remark] = []
         # The session before time has passed, for what is to be said of a call that is late.
@@ -251,7 +262,7 @@ class _Deciding:
         if no:
             return self._deny(claim, words.denied(no[0]), no[0])
         if way.approved:
-            unfit = self.policy.unfit(claim.call.name, way.payload)
+            unfit = self.unfit(claim.call.name, way.payload)
             if unfit is not None:
                 return self._deny(claim, words.unfit(claim.call.name, unfit))
             granted = [review for review in way.reviews if review is not None]

@@ -374,9 +374,6 @@ def _to_be_decided(desk: Desk, identity: str, at: Time | None) -> Review:
 def _check_modified(policy: Policy, state: State, review: Review, payload: Mapping[str, Json], at: Time | None) -> None:
     if review.gate is None:
         raise UsageError("this review asks whether the agent may go on; there is nothing to modify")
-    unfit = policy.unfit(review.name, payload)
-    if unfit is not None:
-        raise UsageError(f"{quote_text(review.name)} cannot be called with this payload: {unfit}; nothing was decided")
     calls = state.calls.later(at)[0] if policy.is_timed and at is not None else state.calls
     call, look = policy.tools.call(review.name, payload, at).event, calls.worlds_about
     if call is not None and type(calls.judge(call)[0]) is Ok:

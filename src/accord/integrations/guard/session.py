@@ -24,11 +24,12 @@ from accord.monitor.wording import quote_value
 from accord.projection.payloads import of_error, of_result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from accord.calls.entries import Out
     from accord.integrations.batch import Claim
     from accord.integrations.guard.homes import Home
+    from accord.integrations.guard.looking import GuardedTool
     from accord.integrations.guard.observing import Observers
     from accord.integrations.guard.policy import Policy
     from accord.integrations.guard.state import State
@@ -44,7 +45,7 @@ OnViolation: TypeAlias = "Literal['block', 'raise', 'observe'] | Callable[[Decis
 class LiveSession:
     """A session, and what is to be done when its contract is broken."""
 
-    __slots__ = ("_clock", "_on_violation", "home", "observers", "policy")
+    __slots__ = ("_clock", "_on_violation", "_tools", "home", "observers", "policy")
 
     def __init__(
         self,
@@ -53,12 +54,14 @@ class LiveSession:
         clock: Callable[[], Time] | None,
         on_violation: OnViolation,
         observers: Observers,
+        tools: Mapping[str, GuardedTool],
     ) -> None:
         self.policy = policy
         self.home = home
         self.observers = observers
         self._clock = clock
         self._on_violation = on_violation
+        self._tools = tools
 
     @property
     def strict(self) -> bool:
@@ -123,6 +126,11 @@ class LiveSession:
         """Write something down."""
         self.change(lambda state, _: Change(state, (Remark(what, detail),), None))
 
+    def _unfit(self, name: str, arguments: Mapping[str, object]) -> str | None:
+        """Why a tool would not be called with exactly these arguments."""
+        tool = self._tools.get(name)
+        return None if tool is None else tool.why_not_exactly(arguments)
+
     def decide(
         self,
         claims: Sequence[Claim],
@@ -137,7 +145,9 @@ class LiveSession:
 
         Whoever interrupts us, what is reserved is taken back, or `take` was given it.
         """
-        manner: Any = {"started": started, "can_wait": can_wait, "ahead": ahead, "before": before}
+        manner: Any = {
+            "started": started, "can_wait": can_wait, "ahead": ahead, "before": before, "unfit": self._unfit
+        }  # fmt: skip
 
         def reserve(state: State, at: Time | None) -> Change[list[Decision]]:
             return reserving.reserve(self.policy, state, claims, at, **manner)
