@@ -104,6 +104,7 @@ class Judge(ABC):
     def count(self, judged: Judged, seen: Seen) -> None:
         """Count what became of a message."""
         message, projected, verdict, before = judged[:4]
+        self.tally.waited += judged.waited and not isinstance(verdict, Violation)
         if verdict is None or before is None:
             return  # it is no event
         if isinstance(verdict, Blocked):
@@ -122,7 +123,6 @@ class Judge(ABC):
                 count(self.tally.blocked, word.text)
         elif event is not None and not event.to_rules:
             self._count_step(standing_of(before, event), event)
-        self.tally.waited += judged.waited and not isinstance(verdict, Violation)
         seen.events += 1
 
     def _count_step(self, standing: Standing, event: Event) -> None:

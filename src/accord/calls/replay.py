@@ -215,7 +215,7 @@ class Replay:
                 return
             if not alone:
                 self._go_out(call, None)
-            yield Judged(call, projected, place=place)
+            yield Judged(call, projected, waited=waited, place=place)
             return
         early = self.calls
         event = self._in_time(call, event, late=waited)
