@@ -80,5 +80,5 @@ $(READY): $(LIGHT)
 $(BENCH_READY): pyproject.toml constraints.txt
 	@test -d $(BENCH) || $(PYTHON) -m venv $(BENCH)
 	@echo "setting up $(BENCH) …"
-	@$(BENCH)/bin/pip install -q --disable-pip-version-check -c constraints.txt -e '.[audit,langchain,postgres,redis,studio,trace]' orjson llmsessioncontract==0.8.0 acel-core==0.1.13
+	@$(BENCH)/bin/pip install -q --disable-pip-version-check -c constraints.txt -e '.[audit,langchain,postgres,redis,studio,trace]' orjson llmsessioncontract acel-core openai-agents
 	@touch $@

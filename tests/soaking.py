@@ -75,6 +75,7 @@ PARTS = {
         10,
         (
             "tests/properties/test_guard.py",
+            "tests/properties/test_fast_path.py",
             "tests/faults/test_guard_races.py",
             "tests/faults/test_interrupts_everywhere.py",
             "tests/agents/test_interrupts_everywhere.py",

@@ -180,7 +180,9 @@ def test_the_new_address_may_be_opened_in_the_same_tab_or_in_another(witness, ru
     running.append(start(folder, port, "second"))
     page.goto(running[0].address)
     expect(page.locator("#banner")).to_be_empty()
+    page.wait_for_timeout(1_200)  # as long as it would have waited to ask again
     rest(page)
+    expect(page.locator("#told")).not_to_contain_text("answers again")
     running.pop().close()  # which this page does not see
     running.append(start(folder, port, "third"))
     other = page.context.new_page()

@@ -28,10 +28,10 @@ export function watch(back: (about: About) => void): void {
       recovering = false;
     }
   };
-  const retry = () =>
-    void recover("The studio answers again.").catch(() => {
-      setTimeout(() => lost && retry(), BETWEEN);
-    });
+  const retry = () => {
+    if (lost === null) return; // it was found again in another way
+    void recover("The studio answers again.").catch(() => setTimeout(retry, BETWEEN));
+  };
   document.addEventListener("lost", (event) => {
     const { why } = (event as CustomEvent<Lost>).detail;
     if (lost === why) return;

@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accord.calls.ends import after_any_end
-from accord.calls.entries import Firm, Passing, Restart
+from accord.calls.entries import Firm, Passing
 from accord.calls.footprint import footprint, related
 from accord.errors import InternalError
 from accord.machine.events import Event
@@ -58,14 +58,14 @@ TOO_MANY = Blocked("too many calls are out to tell what may follow; wait until o
 
 def take(situation: Situation, what: Step) -> tuple[Situation, Verdict]:
     """One step in one world."""
-    if isinstance(what, Passing):
+    if type(what) is Event:
+        quick = quick_step(situation, what)
+        if quick is not None:
+            return quick, OK
+        return step(situation, what, "refuse")
+    if type(what) is Passing:
         return tick(situation, "refuse", None, what.at)
-    if isinstance(what, Restart):
-        return restart(situation, what.at), OK
-    quick = quick_step(situation, what)
-    if quick is not None:
-        return quick, OK
-    return step(situation, what, "refuse")
+    return restart(situation, what.at), OK
 
 
 def has_happened(verdict: Verdict) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
+from types import CoroutineType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from accord.calling import further
@@ -30,9 +31,10 @@ async def arun(session: LiveSession, tools: Mapping[str, GuardedTool], calls: li
     """Run a batch, at the same time what does not wait for each other."""
     batch = Batch(session, tools, calls, can_wait=True)
     tasks: set[asyncio.Task[None]] = set()
+    at_once = not session.home.waits
     try:
         while True:
-            begun = await steadily(session, batch.ready)
+            begun = batch.ready() if at_once else await steadily(session, batch.ready)
             if len(begun) == 1 and not tasks:
                 await _run_one(batch, begun[0])
                 continue
@@ -60,6 +62,8 @@ async def _run_one(batch: Batch, place: int) -> None:
             call.begun = True
             call.value = call.function(**given)
             call.back = True
+            if type(call.value) is CoroutineType:  # what nearly all of them return
+                call.value = await call.value
             while not call.has_run:
                 call.value = await further(call.value)
     except BaseException as error:
@@ -69,7 +73,10 @@ async def _run_one(batch: Batch, place: int) -> None:
         if not isinstance(error, Exception):  # whatever a tool does wrong, the model is told and the session goes on
             raise
     else:
-        await steadily(session, partial(batch.returned, place, call.value))
+        if session.home.waits:
+            await steadily(session, partial(batch.returned, place, call.value))
+        else:
+            batch.returned(place, call.value)
 
 
 async def run_function_async(session: LiveSession, tool: GuardedTool, arguments: dict[str, Any]) -> object:
