@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bench import guard as guards
 from bench.agents import GOING_ON, HERE, NEW, REDIS
 from bench.choreography import OBSERVED, PROMISED, ROLES
 from bench.data import BINDING
-from bench.guard import GUARDED
 from bench.job import REFUSED, fastest_peer
 from bench.langchain import CHECKPOINT, MODEL
 from bench.lint import LINES
@@ -28,9 +28,19 @@ if TYPE_CHECKING:
     from bench.stores import StoreCosts
     from bench.traces import TraceCosts
 
-__all__ = ["Bar", "judge", "judge_agents", "judge_audit", "judge_stores", "judge_traces"]
+__all__ = ["Bar", "judge", "judge_agents", "judge_audit", "judge_guard", "judge_stores", "judge_traces"]
 
 
+_GUARDED = (
+    (guards.DECORATED, 15),
+    (guards.DECORATED_DATA, 100),
+    (guards.PLAIN, 150),
+    (guards.RULES, 150),
+    (guards.RESULTS, 150),
+    (guards.DATA, 250),
+    (guards.IN_LOOP, 300),
+    (guards.NEW, 60),
+)
 _AGENTS = ((HERE, GOING_ON, 40), (HERE, NEW, 120), (REDIS, GOING_ON, 10), (REDIS, NEW, 28))
 
 
@@ -76,7 +86,7 @@ def judge(results: Results) -> list[Bar]:
         Bar("a fresh monitor takes less than 1,024 bytes", f"{size:.0f} bytes", size < 1024),
         Bar("restoring after 100,000 events takes at most 1.5 x as long as after 10", f"{again:.2f} x", again <= 1.5),
         Bar("a ledger of 1,000,000 entries verifies in less than 60 s", f"{verified:.1f} s", verified < 60),
-        _guard(results.guard),
+        *judge_guard(results.guard),
         *_langchain(results.langchain),
         *judge_stores(results.stores),
         *judge_traces(results.traces),
@@ -90,9 +100,25 @@ def judge(results: Results) -> list[Bar]:
     ]
 
 
-def _guard(costs: GuardCosts) -> Bar:
-    added = costs.added(GUARDED)
-    return Bar("a guard adds less than 15 x an empty method call to the call of a tool", f"{added:.2f} x", added < 15)
+def judge_guard(costs: GuardCosts) -> list[Bar]:
+    """The bars of guards; a peer that was not measured misses them."""
+    bars = []
+    for case, most in _GUARDED:
+        added = costs.added(case)
+        promise = f"a guard adds at most {most} x an empty method call: {case}"
+        bars.append(Bar(promise, f"{added:.1f} x", added <= most))
+    for case in (guards.BATCH, guards.BATCH_RULES):
+        share = costs.of_one(case)
+        promise = f"{guards.MANY} calls in one batch take at most 12 x one: {case}"
+        bars.append(Bar(promise, f"{share:.1f} x", share <= 12))
+    for ours, theirs in ((guards.JOB_DECORATED, guards.JOB_ACEL), (guards.JOB_IN_LOOP, guards.JOB_OPENAI)):
+        promise = f"slower than `{ours}`: {theirs}"
+        if theirs in costs.skipped:
+            bars.append(Bar(promise, f"not measured: {costs.skipped[theirs]}", passed=False))
+        else:
+            slower = costs.times[theirs].best / costs.times[ours].best
+            bars.append(Bar(promise, f"{slower:.2f} x", slower > 1))
+    return bars
 
 
 def _langchain(costs: LangChainCosts) -> list[Bar]:

@@ -15,6 +15,8 @@ __all__ = [
     "ACEL_VERSION",
     "FLOOR",
     "ONE_ARGUMENT",
+    "OPENAI",
+    "OPENAI_VERSION",
     "PEER",
     "PEER_VERSION",
     "DictMachine",
@@ -22,6 +24,7 @@ __all__ = [
     "Session",
     "deep_stack",
     "load_acel",
+    "load_openai",
     "load_peer",
 ]
 
@@ -30,6 +33,9 @@ PEER_VERSION = "0.8.0"
 ACEL = "acel-core"
 ACEL_VERSION = "0.1.13"
 """A second peer, for rules only: it has no protocols."""
+OPENAI = "openai-agents"
+OPENAI_VERSION = "0.24.0"
+"""A third one, for guards: functions that look at the calls of tools."""
 
 FLOOR = "empty method"
 ONE_ARGUMENT = "empty method, 1 argument"
@@ -99,6 +105,11 @@ def load_peer() -> Any:  # noqa: ANN401 - it has no types
 def load_acel() -> Any:  # noqa: ANN401 - as above
     """The second peer's module, or `None` as above."""
     return _load("acel", ACEL, ACEL_VERSION)
+
+
+def load_openai() -> Any:  # noqa: ANN401 - as above
+    """The third peer's module, or `None` as above."""
+    return _load("agents", OPENAI, OPENAI_VERSION)
 
 
 def _load(module: str, distribution: str, version: str) -> Any:  # noqa: ANN401

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from time import perf_counter_ns
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from bench.contestants import FLOOR, ONE_ARGUMENT, Nothing
 from bench.measure import Entry, own_copy
@@ -15,8 +15,11 @@ if TYPE_CHECKING:
 __all__ = ["empty_row", "in_a_row", "in_a_row_empty", "in_a_row_locked", "in_pairs", "in_pairs_empty", "row"]
 
 
-def in_a_row(call: Callable[[str], object], labels: list[str]) -> int:
-    """Nanoseconds to call it with every label."""
+T = TypeVar("T")
+
+
+def in_a_row(call: Callable[[T], object], labels: list[T]) -> int:
+    """Nanoseconds to call it with every label, or whatever it takes."""
     start = perf_counter_ns()
     for label in labels:
         call(label)

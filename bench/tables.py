@@ -39,7 +39,16 @@ if TYPE_CHECKING:
     from bench.studio import StudioCosts
     from bench.traces import TraceCosts
 
-__all__ = ["Table", "agents_table", "audit_table", "bars_table", "stores_table", "tables", "traces_table"]
+__all__ = [
+    "Table",
+    "agents_table",
+    "audit_table",
+    "bars_table",
+    "guard_table",
+    "stores_table",
+    "tables",
+    "traces_table",
+]
 
 _ABSENT = "-"
 
@@ -69,7 +78,7 @@ def tables(results: Results, bars: list[Bar]) -> list[Table]:
         _memory(results),
         _restoring(results),
         _ledger(results.ledger),
-        _guard(results.guard),
+        guard_table(results.guard),
         langchain_table(results.langchain),
         stores_table(results.stores),
         traces_table(results.traces),
@@ -316,12 +325,15 @@ def _ledger(ledger: LedgerCosts) -> Table:
     )
 
 
-def _guard(guard: GuardCosts) -> Table:
+def guard_table(guard: GuardCosts) -> Table:
+    """What guards cost, and others on the same job."""
+    rows = [(name, _nanoseconds(timing), _times(guard.added(name))) for name, timing in guard.times.items()]
+    rows += [(name, why, _ABSENT) for name, why in guard.skipped.items()]
     return Table(
-        "One call of a tool under guard: ns, best (median), and how many empty method calls the guard adds",
+        "Calling a tool under guard: ns, best (median), and how many empty method calls the guard adds",
         ("", "ns", "added"),
-        tuple((name, _nanoseconds(timing), _times(guard.added(name))) for name, timing in guard.times.items()),
-        "The tool does nothing. Reserving, starting and settling are three steps, for whoever runs tools itself.",
+        tuple(rows),
+        "The tool does nothing. The job: `book` only after `search`.",
     )
 
 

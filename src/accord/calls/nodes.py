@@ -67,14 +67,14 @@ class Kind:
 class Node:
     """Made by `Nodes`."""
 
-    __slots__ = ("_ends", "_next", "_nodes", "calls", "out", "trips")
+    __slots__ = ("_nodes", "calls", "ends", "next", "out", "trips")
 
     def __init__(self, nodes: Nodes, calls: Calls) -> None:
         self._nodes = nodes
         self.calls = calls
         self.out = [logged for logged in calls.log if type(logged) is Out]
-        self._next: dict[Kind, Node | None] = {}
-        self._ends: dict[int, Node | None] = {}
+        self.next: dict[Kind, Node | None] = {}
+        self.ends: dict[int, Node | None] = {}
         self.trips: dict[Kind, tuple[Node, Node] | None] = {}
 
     @property
@@ -85,17 +85,17 @@ class Node:
     def went(self, kind: Kind) -> Node | None:
         """Where a session is when one more call has gone out; here, if the call is not legal before others return."""
         try:
-            return self._next[kind]
+            return self.next[kind]
         except KeyError:
-            after = self._next[kind] = self._nodes.after_call(self, kind)
+            after = self.next[kind] = self._nodes.after_call(self, kind)
             return after
 
     def returned(self, place: int, kind: Kind) -> Node | None:
         """Where a session is when the call at that place of those that are out has returned."""
         try:
-            return self._ends[place]
+            return self.ends[place]
         except KeyError:
-            after = self._ends[place] = self._nodes.after_end(self, place, kind)
+            after = self.ends[place] = self._nodes.after_end(self, place, kind)
             return after
 
     def trip(self, kind: Kind) -> tuple[Node, Node] | None:
@@ -108,7 +108,7 @@ class Node:
 
     def forget(self) -> None:
         """Let go of the ways on, so that this one keeps no others alive."""
-        self._next, self._ends, self.trips = {}, {}, {}
+        self.next, self.ends, self.trips = {}, {}, {}
 
 
 class Nodes:

@@ -343,7 +343,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def _around(self, run: Run) -> AbstractContextManager[None]:
         observers = run.sitting.session.observers
-        return observers.running(run.decision) if observers else nullcontext()
+        return nullcontext() if observers is None else observers.running(run.decision)
 
     def _ask_about(
         self,

@@ -17,7 +17,18 @@ from accord.errors import UsageError
 if TYPE_CHECKING:
     from accord.language.clauses import Operator, Path
 
-__all__ = ["MISSING", "Comparison", "Frozen", "Missing", "comparison", "freeze", "lookup", "order_of", "thaw"]
+__all__ = [
+    "AT_ONCE",
+    "MISSING",
+    "Comparison",
+    "Frozen",
+    "Missing",
+    "comparison",
+    "freeze",
+    "lookup",
+    "order_of",
+    "thaw",
+]
 
 Frozen: TypeAlias = "str | int | float | tuple[str, object] | None"
 
@@ -138,15 +149,15 @@ def _ordered(order: Callable[[Any, Any], bool]) -> Comparison:
     return compare
 
 
+_EQUALITIES = {"==": operator_module.eq, "!=": operator_module.ne}
+_ORDERS = {"<": operator_module.lt, "<=": operator_module.le, ">": operator_module.gt, ">=": operator_module.ge}
+AT_ONCE: dict[str, Callable[[Any, Any], bool]] = {**_EQUALITIES, **_ORDERS}
+"""What Python itself does with two integers, or with two strings."""
 _COMPARISONS: dict[str, Comparison] = {
-    "==": operator_module.eq,
-    "!=": operator_module.ne,
+    **_EQUALITIES,
+    **{operator: _ordered(order) for operator, order in _ORDERS.items()},
     "in": _contains,
     "not in": _lacks,
-    "<": _ordered(operator_module.lt),
-    "<=": _ordered(operator_module.le),
-    ">": _ordered(operator_module.gt),
-    ">=": _ordered(operator_module.ge),
 }
 
 

@@ -8,13 +8,14 @@ said no is worked out by `why_not`, when somebody wants to know: where guards te
 from __future__ import annotations
 
 import json
+import operator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from accord.diagnostics.visible import clip, visible
-from accord.language.clauses import Bind, Collect, Guard, Register
+from accord.language.clauses import Bind, Collect, Guard, Register, Value
 from accord.language.details import print_clause
 from accord.language.patterns import compile_pattern
-from accord.language.values import MISSING, Missing, comparison, freeze, lookup, thaw
+from accord.language.values import AT_ONCE, MISSING, Missing, comparison, freeze, lookup, thaw
 from accord.machine.collection import Collection
 
 if TYPE_CHECKING:
@@ -85,10 +86,14 @@ def _compile_clause(clause: Clause, places: dict[str, int], most: int) -> Check:
         if place is None:
             return _never
         return _equal_to_register(clause.path, place) if clause.operator == "==" else _against_register(clause, place)
-    decide = compile_guard(clause)
+    path, only = clause.path, _only(clause.path)
+    decide, (kind, holds, literal) = _judging(clause), _at_once(clause)
 
     def check(payload: Mapping[str, object], _by: str | None, registers: Registers) -> Registers | None:
-        return registers if decide(payload) else None
+        value = lookup(payload, path) if only is None else payload.get(only, MISSING)
+        if type(value) is kind:
+            return registers if holds(value, literal) else None
+        return registers if decide(value) else None
 
     return check
 
@@ -105,25 +110,34 @@ def _only(path: Path) -> str | None:
 def compile_guard(guard: Guard) -> Callable[[Mapping[str, object]], bool | None]:
     """Whether a guard with a literal holds; `None` where that cannot be decided."""
     path, only = guard.path, _only(guard.path)
+    decide, (kind, holds, literal) = _judging(guard), _at_once(guard)
+
+    def decide_payload(payload: Mapping[str, object]) -> bool | None:
+        value = lookup(payload, path) if only is None else payload.get(only, MISSING)
+        if type(value) is kind:
+            return holds(value, literal)
+        return decide(value)
+
+    return decide_payload
+
+
+def _judging(guard: Guard) -> Callable[[object], bool | None]:
+    """Whether a guard with a literal holds for the value that is there, or for `MISSING`."""
     assert not isinstance(guard.operand, Register)  # noqa: S101 - registers are compiled elsewhere
     if guard.operator == "matches":
         found = compile_pattern(str(guard.operand.scalar))
+        return lambda value: found(value) if isinstance(value, str) else None
+    literal, holds = freeze(guard.operand.scalar), comparison(guard.operator)
+    return lambda value: None if value is MISSING else holds(freeze(value), literal)
 
-        def match(payload: Mapping[str, object]) -> bool | None:
-            value = lookup(payload, path) if only is None else payload.get(only, MISSING)
-            return found(value) if isinstance(value, str) else None
 
-        return match
-    literal = freeze(guard.operand.scalar)
-    holds = comparison(guard.operator)
-
-    def compare(payload: Mapping[str, object]) -> bool | None:
-        value = lookup(payload, path) if only is None else payload.get(only, MISSING)
-        if type(value) is str:
-            return holds(value, literal)
-        return None if value is MISSING else holds(freeze(value), literal)
-
-    return compare
+def _at_once(guard: Guard) -> tuple[type | None, Callable[[Any, Any], bool], object]:
+    """A class whose values Python itself compares with the literal as `_judging` does, if there is one, and how."""
+    literal = guard.operand.scalar if isinstance(guard.operand, Value) else None
+    order = AT_ONCE.get(guard.operator)
+    if order is None or type(literal) not in {int, str}:
+        return None, operator.eq, literal
+    return type(literal), order, literal
 
 
 def _equal_to_register(path: Path, place: int) -> Check:

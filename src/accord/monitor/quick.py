@@ -8,9 +8,12 @@ from accord.monitor.careful import choose
 from accord.monitor.step import Situation
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from accord.language.tree import Direction
     from accord.machine.events import Event
 
-__all__ = ["quick_step"]
+__all__ = ["follow", "quick_step"]
 
 
 def quick_step(situation: Situation, event: Event) -> Situation | None:
@@ -19,10 +22,15 @@ def quick_step(situation: Situation, event: Event) -> Situation | None:
     INVARIANT: a link is an accepted step, and what it does to what is held is in its check. Sessions of contracts with
     slices or deadlines have none.
     """
-    place, held = situation
     direction, label, partner, payload, by, _, to_rules = event
     if partner is not None or by is not None or to_rules:
         return None
+    return follow(situation, direction, label, payload)
+
+
+def follow(situation: Situation, direction: Direction, label: str, payload: Mapping[str, object]) -> Situation | None:
+    """The same for an event of which there is nothing else to say."""
+    place, held = situation
     link = (place.sends if direction == "!" else place.receives).get(label)
     if link is not None:
         return Situation(link[1], held)

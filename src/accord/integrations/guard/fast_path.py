@@ -23,6 +23,7 @@ from accord.integrations.guard.reviewing import digest_of
 from accord.integrations.guard.state import EMPTY_DESK, RECOGNISED, REMEMBERED, Done
 from accord.machine.events import NO_PAYLOAD, Event
 from accord.monitor.atomicity import calls_only_switching
+from accord.monitor.quick import follow
 from accord.monitor.step import Situation
 from accord.monitor.verdicts import Ok
 from accord.projection.payloads import of_result, with_call
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from accord.calls.nodes import Node, Nodes
     from accord.integrations.guard.handles import Asked
     from accord.integrations.guard.state import State
+    from accord.language.tree import Direction
     from accord.machine.guards import Registers
 
 __all__ = ["FastPath", "Here"]
@@ -124,7 +126,7 @@ class FastPath:
                 if identity and (identity in self.done or identity in self.known):
                     waits = False
                     break
-                after = node.went(call.kind)
+                after = node.next.get(call.kind) or node.went(call.kind)
                 if after is None or after is node:
                     waits = after is node
                     break
@@ -149,11 +151,11 @@ class FastPath:
         """Whether a call that the contract looks into is legal while nothing else is out."""
         if call.identity and (call.identity in self.done or call.identity in self.known):
             return False
-        after = Situation(node.stage, held)
-        for event in call.kind.made(call.arguments):
-            after, verdict = take(after, event)
-            if type(verdict) is not Ok:
-                return False
+        settled, label = node.calls.settled, call.kind.label
+        before = settled if settled.holding is held else Situation(node.stage, held)
+        after = before if label is None else _taken(before, "!", label, call.arguments)
+        if after is None:
+            return False
         call.number = self.numbered + (not call.identity)
         call.after = after
         return True
@@ -169,7 +171,7 @@ class FastPath:
         try:
             if call.after is None:
                 place = out.index(call)
-                after = node.returned(place, call.kind)
+                after = node.ends.get(place) or node.returned(place, call.kind)
                 out = (*out[:place], *out[place + 1 :])
             else:
                 situation = _answered(call, call.after, value)
@@ -202,8 +204,18 @@ def _answered(call: Handle, after: Situation, value: object) -> Situation | None
     fields: Mapping[str, object] = NO_PAYLOAD
     if kind.looks_at_end:
         fields = with_call(of_result(value, None, None), call.arguments, call.identity or f"#{call.number}")
-    situation, verdict = take(after, Event("?", label, None, fields, None, None, to_rules))
-    return situation if type(verdict) is Ok else None
+    return _taken(after, "?", label, fields, to_rules=to_rules)
+
+
+def _taken(
+    here: Situation, direction: Direction, label: str, fields: Mapping[str, object], *, to_rules: bool = False
+) -> Situation | None:
+    """Where a session is after an event; `None` if that is refused."""
+    after = None if to_rules else follow(here, direction, label, fields)
+    if after is not None:
+        return after
+    after, verdict = take(here, Event(direction, label, None, fields, None, None, to_rules))
+    return after if type(verdict) is Ok else None
 
 
 def _entry(call: Handle, logged: Out | None = None) -> Out:

@@ -69,8 +69,8 @@ class GuardedTool:
 
     def gather(self, given: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
         """The arguments of a call in Python, by name; `TypeError` as Python itself raises it if they do not fit."""
-        if not given and not self.defaults:
-            return named
+        if not given:
+            return {**self.own_defaults(), **named} if self.defaults else named
         if len(given) > self._by_place:
             raise TypeError(f"takes {self._by_place} positional arguments but {len(given)} were given")
         by_place = dict(zip(self.names, given, strict=False))
@@ -97,7 +97,10 @@ class GuardedTool:
         """Give a call these arguments and the defaults for the rest, if it is plain to see that they are in order."""
         if type(given) is not dict or len(given) > _MOST_SIMPLE or self.calls is None:
             return False
-        own: dict[str, Any] = {**self.own_defaults(), **given} if self.defaults else given.copy()
+        if not self.defaults or (len(given) == len(self.names) and not self.takes_others):  # or it does not fit
+            own: dict[str, Any] = given.copy()
+        else:
+            own = {**self.own_defaults(), **given}
         for key, item in own.items():
             kind = type(item)
             if type(key) is str and (
@@ -186,21 +189,21 @@ def as_calls(calls: Iterable[ToolCall]) -> list[ToolCall]:
 
     What a class does in their place when it is asked again, or compared, decides nothing.
     """
-    if type(calls) is list and all(type(each) is ToolCall and _is_plain(each) for each in calls):
-        return calls.copy()
+    if type(calls) is list:
+        for call in calls:
+            if type(call) is not ToolCall or type(call.name) is not str or type(call.id) is not str:
+                break
+        else:
+            return calls.copy()
     batch = list(calls) if not isinstance(calls, ToolCall) else []
     if not all(isinstance(call, ToolCall) for call in batch) or isinstance(calls, ToolCall):
         raise UsageError("a guard is given a list of `ToolCall`s")
     return [_as_call(call) for call in batch]
 
 
-def _is_plain(call: ToolCall) -> bool:
-    return type(call.name) is str and type(call.id) is str
-
-
 def _as_call(call: ToolCall) -> ToolCall:
     name, identity = call.name, call.id
-    if type(call) is ToolCall and _is_plain(call):
+    if type(call) is ToolCall and type(name) is str and type(identity) is str:
         return call
     identity = "" if identity is None else identity
     return ToolCall(

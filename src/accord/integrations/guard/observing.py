@@ -57,9 +57,6 @@ class Observers:
         self._observers = tuple(observers)
         self._watched = watched
 
-    def __bool__(self) -> bool:
-        return bool(self._observers)
-
     def decided(self, decisions: Sequence[Decision], began: float) -> None:
         """Calls were decided about; `began` is a reading of `perf_counter`."""
         seconds = perf_counter() - began
@@ -106,13 +103,10 @@ class Observers:
                     around.__exit__(None if error is None else type(error), error, None)
 
 
-_NOBODY = Observers((), Watched(None, "", None))
-
-
-def observers_of(observers: Sequence[Observer], key: str | None, policy: Policy) -> Observers:
-    """Those who are told of a session; `UsageError` if they are no observers."""
+def observers_of(observers: Sequence[Observer], key: str | None, policy: Policy) -> Observers | None:
+    """Those who are told of a session, if anybody is; `UsageError` if they are no observers."""
     if observers == () or not check_observers(observers):
-        return _NOBODY
+        return None
     return Observers(observers, Watched(key, policy.contract.digest, policy.protocol))
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from accord.calling import WHOLE, check_whole, to_the_end
 from accord.errors import UsageError, ViolationError
 from accord.integrations import payloads
@@ -26,37 +28,30 @@ if TYPE_CHECKING:
     from accord.integrations.batch import Claim
     from accord.integrations.guard.looking import GuardedTool
     from accord.integrations.guard.session import LiveSession
+    from accord.monitor import Verdict
 
-__all__ = ["Batch", "admit", "let_through", "run", "run_function", "settle"]
+__all__ = ["Batch", "admit", "begin", "let_through", "run", "run_function", "settle"]
 
 CUT_OFF = "It was running when another call of its batch was refused."
 
 
-class Batch:
+class Batch(msgspec.Struct, eq=False):
     """The calls of one batch on their way: waiting, out, returned.
 
     INVARIANT: there is a handle on a call until the guard has been told what became of it, whatever interrupts us.
     """
 
-    __slots__ = ("calls", "claims", "out", "refused", "results", "session", "simple", "tools", "waiting")
-
-    def __init__(
-        self, session: LiveSession, tools: Mapping[str, GuardedTool], calls: list[ToolCall], *, can_wait: bool = False
-    ) -> None:
-        self.session = session
-        self.tools = tools
-        self.calls = calls
-        self.results: list[ToolResult | None] = [None] * len(calls)
-        self.waiting = list(range(len(calls)))
-        self.out: dict[int, Handle] = {}
-        self.simple = _simple(session, tools, calls, can_wait=can_wait)
-        self.claims: list[Claim] | None = None
-        self.refused: list[ToolCall] | None = None  # what was counted; it is known once the batch was decided about
-        if self.simple is None and not can_wait:
-            for call in calls:
-                tool = tools.get(call.name) if isinstance(call.name, str) else None
-                if tool is not None and tool.is_asynchronous:
-                    raise UsageError(f"the tool {quote_text(call.name)} is asynchronous; use `arun`")
+    # Made once a batch, faster than a class with an `__init__`.
+    session: LiveSession
+    tools: Mapping[str, GuardedTool]
+    calls: list[ToolCall]
+    simple: list[Handle] | None
+    results: list[ToolResult | None]
+    waiting: list[int]
+    out: dict[int, Handle]
+    claims: list[Claim] | None = None
+    refused: list[ToolCall] | None = None
+    """What was counted; it is known once the batch was decided about."""
 
     def ready(self) -> list[int]:
         """The places of the calls that begin now; asked again whenever something has returned."""
@@ -67,7 +62,7 @@ class Batch:
         if simple is None or fast is None:
             return self._decided()
         went, waits = fast.go(simple, asked[0])
-        begun, self.waiting = asked[:went], asked[went:]
+        begun, self.waiting = (asked, []) if went == len(asked) else (asked[:went], asked[went:])
         for place in begun:
             self.out[place] = simple[place]
         if begun and self.refused is None:
@@ -112,13 +107,28 @@ class Batch:
     def returned(self, place: int, value: object) -> None:
         """A tool has returned."""
         call = self.out[place]
-        self.results[place], refused = _settled(call, value)
+        why = payloads.why_not_json(value)
+        verdict = OK if call.is_observed else call.returned(value)
+        if type(verdict) is not Ok and not call.session.policy.observes:
+            self._withheld(place, value, verdict)
+            return
+        if why is None:
+            self.results[place] = ToolResult(call.identity, call.name, value, None, call.verdict)
+        else:
+            error = f"the tool has run, but its result is no JSON: {why}"
+            self.results[place] = ToolResult(call.identity, call.name, None, error, call.verdict, value)
         del self.out[place]
-        if refused is not None:
-            try:
-                self.session.react([refused], value)
-            except ViolationError as error:
-                raise self._with_results(error, {}) from None
+
+    def _withheld(self, place: int, value: object, verdict: Verdict) -> None:
+        """The contract does not let the result through."""
+        call = self.out.pop(place)
+        said = _why_withheld(verdict)
+        self.results[place] = ToolResult(call.identity, call.name, None, said, verdict, value)
+        asked = ToolCall(call.name, call.arguments, call.identity)
+        try:
+            self.session.react([Decision(asked, "refused", said, verdict=verdict)], value)
+        except ViolationError as error:
+            raise self._with_results(error, {}) from None
 
     def failed(self, place: int, error: BaseException) -> None:
         """A tool has raised; what was no ordinary error has interrupted it."""
@@ -151,8 +161,22 @@ class Batch:
         return ViolationError(str(error), error.verdict, response=error.response, results=results)
 
     def all_results(self) -> list[ToolResult]:
-        """What became of each call."""
-        return [result for result in self.results if result is not None]
+        """What became of each call, once nothing waits any more."""
+        return self.results  # type: ignore[return-value] # nothing is left out
+
+
+def begin(
+    session: LiveSession, tools: Mapping[str, GuardedTool], calls: list[ToolCall], *, can_wait: bool = False
+) -> Batch:
+    """A batch of which no call has gone out yet."""
+    simple = _simple(session, tools, calls, can_wait=can_wait)
+    if simple is None and not can_wait:
+        for call in calls:
+            tool = tools.get(call.name) if isinstance(call.name, str) else None
+            if tool is not None and tool.is_asynchronous:
+                raise UsageError(f"the tool {quote_text(call.name)} is asynchronous; use `arun`")
+    many = len(calls)
+    return Batch(session, tools, calls, simple, [None] * many, list(range(many)), {})
 
 
 def _simple(
@@ -185,7 +209,7 @@ def _simple(
 
 def run(session: LiveSession, tools: Mapping[str, GuardedTool], calls: list[ToolCall]) -> list[ToolResult]:
     """Run a batch in turn."""
-    batch = Batch(session, tools, calls)
+    batch = begin(session, tools, calls)
     try:
         begun = batch.ready()
         for place in begun:
@@ -201,7 +225,7 @@ def run(session: LiveSession, tools: Mapping[str, GuardedTool], calls: list[Tool
 def _run_one(batch: Batch, place: int) -> None:
     call = batch.out[place]
     try:
-        call.run()
+        call.run() if batch.session.observers is None else call.run_watched()
         if type(call.value) not in WHOLE:
             call.value = to_the_end(call.value)
     except BaseException as error:
@@ -223,7 +247,7 @@ def run_function(session: LiveSession, tool: GuardedTool, arguments: dict[str, A
     try:
         admit(call, tool, arguments)
         try:
-            call.run()
+            call.run() if session.observers is None else call.run_watched()
         except BaseException as error:
             if not call.has_run:
                 call.failed(error)
@@ -279,20 +303,6 @@ def _refused(decision: Decision) -> ToolResult:
     identity = call.id if isinstance(call.id, str) else ""
     name = call.name if isinstance(call.name, str) else ""
     return ToolResult(identity, name, error=decision.message, verdict=decision.verdict)
-
-
-def _settled(call: Handle, value: object) -> tuple[ToolResult, Decision | None]:
-    """The result of a tool that has returned, and the refusal of it if the contract does not let it through."""
-    why = payloads.why_not_json(value)
-    verdict = OK if call.is_observed else call.returned(value)
-    if type(verdict) is not Ok and not call.session.policy.observes:
-        said = _why_withheld(verdict)
-        result = ToolResult(call.identity, call.name, None, said, verdict, value)
-        return result, Decision(ToolCall(call.name, call.arguments, call.identity), "refused", said, verdict=verdict)
-    if why is not None:
-        error = f"the tool has run, but its result is no JSON: {why}"
-        return ToolResult(call.identity, call.name, None, error, call.verdict, value), None
-    return ToolResult(call.identity, call.name, value, None, call.verdict), None
 
 
 def _why_withheld(verdict: object) -> str:

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from accord.calling import further
 from accord.integrations.guard.handles import Handle
-from accord.integrations.guard.running import Batch, admit, settle
+from accord.integrations.guard.running import admit, begin, settle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from accord.integrations.exchange import ToolCall, ToolResult
     from accord.integrations.guard.looking import GuardedTool
+    from accord.integrations.guard.running import Batch
     from accord.integrations.guard.session import LiveSession
 
 __all__ = ["arun", "run_function_async", "steadily"]
@@ -29,7 +30,7 @@ T = TypeVar("T")
 
 async def arun(session: LiveSession, tools: Mapping[str, GuardedTool], calls: list[ToolCall]) -> list[ToolResult]:
     """Run a batch, at the same time what does not wait for each other."""
-    batch = Batch(session, tools, calls, can_wait=True)
+    batch = begin(session, tools, calls, can_wait=True)
     tasks: set[asyncio.Task[None]] = set()
     at_once = not session.home.waits
     try:

@@ -53,7 +53,7 @@ class LiveSession:
         home: Home,
         clock: Callable[[], Time] | None,
         on_violation: OnViolation,
-        observers: Observers,
+        observers: Observers | None,
         tools: Mapping[str, GuardedTool],
     ) -> None:
         self.policy = policy
@@ -191,7 +191,7 @@ class LiveSession:
         undo: Callable[[], None],
         take: Callable[[Sequence[Decision]], None] | None,
     ) -> list[Decision]:
-        began = perf_counter() if self.observers else 0.0
+        began = 0.0 if self.observers is None else perf_counter()
         try:
             decisions = self.change(judge)
         except UsageError:
@@ -206,7 +206,7 @@ class LiveSession:
         if take is not None:
             take(decisions)
         decisions = [d if d.review is None else replace(d, review=d.review.copy()) for d in decisions]
-        if self.observers:
+        if self.observers is not None:
             self.observers.decided(decisions, began)
         self.react(decisions)
         return decisions
@@ -259,7 +259,7 @@ class LiveSession:
         self, ticket: str, judge: Callable[[State, Time | None], Change[Verdict]], error: str | None = None
     ) -> Verdict:
         """The end of a call, and who is told of it."""
-        if not self.observers:
+        if self.observers is None:
             return self._surely(ticket, judge)
         call = self._call(ticket)
         began = perf_counter()
