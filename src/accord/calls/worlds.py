@@ -22,6 +22,7 @@ from accord.calls.footprint import footprint, related
 from accord.errors import InternalError
 from accord.machine.events import Event
 from accord.machine.extent import Extent
+from accord.monitor.in_parts import take_in_parts
 from accord.monitor.quick import quick_step
 from accord.monitor.restart import restart
 from accord.monitor.step import step, tick
@@ -130,10 +131,12 @@ def _with_call(here: list[Situation], out: Out, ends: bool) -> Iterator[Situatio
 
 def _after(world: Situation, what: Step) -> Situation:
     after, verdict = take(world, what)
-    # What has reached the agent need not be legal where something else is supposed to have ended before.
-    if not has_happened(verdict) and type(what) is Event and what.direction == "!":
+    if type(what) is not Event or has_happened(verdict):
+        return after
+    if what.direction == "!":
         raise InternalError(f"what was let happen is not legal in every world: {what}")
-    return after
+    # What has reached the agent need not be legal where something else is supposed to have ended before.
+    return take_in_parts(world, what)
 
 
 def _distinct(situations: Iterable[Situation]) -> list[Situation]:

@@ -130,7 +130,22 @@ async def _quiet(loop) -> None:
 async def _by_arun(contract: Contract, run: Run, options: dict) -> Outcome:
     loop = asyncio.get_running_loop()
     futures: dict[str, asyncio.Future] = {}
-    here = Guarded(contract, run, lambda **_: futures[here.ear.running_now], **options)
+    begun: set[str] = set()
+    early: list[int] = []  # ends of calls that have not begun yet
+
+    def tool(**_):
+        begun.add(here.ear.running_now)
+        return futures[here.ear.running_now]
+
+    async def end(place: int) -> None:
+        one = run[place]
+        if one.kind == "result":
+            futures[one.id].set_result(one.body)
+        else:
+            futures[one.id].set_exception(error_of(one.body))
+        await _quiet(loop)
+
+    here = Guarded(contract, run, tool, **options)
     tasks = []
     while here.at < len(run):
         one = run[here.at]
@@ -138,18 +153,21 @@ async def _by_arun(contract: Contract, run: Run, options: dict) -> Outcome:
             places = message_at(run, here.at)
             here.people(here.at)
             here.ear.offer(run, places)
-            futures |= {run[place].id: loop.create_future() for place in places}
+            again = {run[place].id for place in places}
+            begun -= again
+            early = [place for place in early if run[place].id not in again]  # of calls that were refused
+            futures |= {identity: loop.create_future() for identity in again}
             task = loop.create_task(here.guard.arun([as_call(run[place]) for place in places]))
             tasks.append((places, task))
             here.at = places[-1]
-        elif one.kind == "result":
-            futures[one.id].set_result(one.body)
-        elif one.kind == "error":
-            futures[one.id].set_exception(error_of(one.body))
-            futures[one.id].exception()  # somebody has looked at it, whether or not the call ever ran
+        elif one.kind in ENDS:
+            early.append(here.at)
         else:
             here.say(here.at)
         await _quiet(loop)
+        while ready := next((place for place in early if run[place].id in begun), None):
+            early.remove(ready)
+            await end(ready)
         here.at += 1
     for places, task in tasks:
         if task.done():
