@@ -1,8 +1,10 @@
 """What keeping a session costs: one step, against the bare statements that any program would need for it.
 
-For each store three contestants take turns. `bare` runs the statements of one step, state and ledger together, in one
-atomic step, with bytes that were made before: no judging, no hashing, nothing of accord. The two others are a
-`StoredSession` whose session has 10 and 100,000 entries of history. All of them write the same number of bytes.
+For each store four contestants take turns. `bare` runs the statements of one step, state and ledger together, in one
+atomic step, with bytes that were made before: no judging, no hashing, nothing of accord. Two are a
+`StoredSession` whose session has 10 and 100,000 entries of history. All of them write the same number of bytes. The
+last is a `Guard` that runs a tool: two such steps, one before the tool and one after it, with what people have been
+asked and what was refused beside the session.
 
 A store on a disk is measured twice: flushed before each answer, as it is used, and not flushed, where the disk hides
 nothing of what accord adds. `memory` has no statements to compare with; its figure stands for itself.
@@ -22,7 +24,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 import accord
-from accord import MemoryStore, PostgresStore, RedisStore, SQLiteStore, StoredSession
+from accord import Guard, MemoryStore, PostgresStore, RedisStore, SQLiteStore, StoredSession, ToolCall
 from accord.ledger.entries import fields_of
 from accord.ledger.linking import link
 from accord.stores import Row
@@ -40,10 +42,11 @@ if TYPE_CHECKING:
     from accord.stores import Store
     from bench.measure import Timing
 
-__all__ = ["BARE", "LONG", "SHORT", "StoreCosts", "measure_stores"]
+__all__ = ["BARE", "GUARDED", "LONG", "SHORT", "StoreCosts", "measure_stores"]
 
 SHORT, LONG = 10, 100_000
 BARE = "bare"
+GUARDED = "a tool under guard"
 
 FLUSHED = ", flushed"
 
@@ -66,6 +69,11 @@ class StoreCosts:
         if BARE not in self.times[store]:
             return None
         return max(self.seconds(store, str(n)) for n in (SHORT, LONG)) / self.seconds(store, BARE)
+
+    def guarded(self, store: str) -> float | None:
+        """How many times the bare statements of two steps a tool under guard costs; `None` where there are none."""
+        of = self.times[store]
+        return None if BARE not in of else self.seconds(store, GUARDED) / (2 * self.seconds(store, BARE))
 
     def growth(self, store: str) -> float:
         """How many times as long a step takes after a long history as after a short one."""
@@ -109,6 +117,8 @@ def _measure(
         session = StoredSession(store, _CONTRACT, f"history of {length}")
         _make_history(store, session, length)
         entries[str(length)] = Entry(_stepping(session))
+    guard = Guard("rec X.!Search.?Search.X", store=store, key=GUARDED, tools={"Search": lambda **_: {"found": 3}})
+    entries[GUARDED] = Entry(_guarding(guard))
     if bare is not None:
         _make_history(store, StoredSession(store, _CONTRACT, BARE), SHORT)
         row = store.row(BARE)
@@ -160,6 +170,21 @@ def _stepping(session: StoredSession) -> Callable[[], float]:
             session.send("Search", _PAYLOAD)
             session.receive("Results")
         return (perf_counter_ns() - start) / 1e9 / _STEPS
+
+    return run
+
+
+def _guarding(guard: Guard) -> Callable[[], float]:
+    calls = [ToolCall("Search", _PAYLOAD)]
+
+    def run() -> float:
+        start = perf_counter_ns()
+        for _ in range(_STEPS):
+            results = guard.run(calls)
+        seconds = (perf_counter_ns() - start) / 1e9 / _STEPS
+        if not results[0].ok:
+            raise AssertionError(results[0].error)
+        return seconds
 
     return run
 

@@ -18,6 +18,7 @@ from bench.rules import LOOKING, NO_RULES
 from bench.slices import LIVE
 from bench.steps import LOCK
 from bench.stores import BARE as STATEMENTS
+from bench.stores import GUARDED as UNDER_GUARD
 from bench.stores import LONG, SHORT
 from bench.traces import SIZES as TRACED
 
@@ -105,9 +106,14 @@ def stores_table(costs: StoreCosts) -> Table:
         bare = f"{costs.seconds(name, STATEMENTS) * 1e6:.1f}" if STATEMENTS in of else _ABSENT
         steps = (f"{costs.seconds(name, str(length)) * 1e6:.1f}" for length in (SHORT, LONG))
         ratios = _ABSENT if share is None else f"{share:.2f} x", f"{costs.growth(name):.2f} x"
-        rows.append((name, bare, *steps, *ratios))
-    rows += [(name, f"NOT MEASURED: {why}", *[_ABSENT] * 4) for name, why in costs.skipped.items()]
-    columns = "store", "bare, us", f"step at {SHORT}, us", f"step at {LONG:,}, us", "step / bare", "long / short"
+        guarded = costs.guarded(name)
+        guard = f"{costs.seconds(name, UNDER_GUARD) * 1e6:.1f}", _ABSENT if guarded is None else f"{guarded:.2f} x"
+        rows.append((name, bare, *steps, *ratios, *guard))
+    rows += [(name, f"NOT MEASURED: {why}", *[_ABSENT] * 6) for name, why in costs.skipped.items()]
+    columns = (
+        *("store", "bare, us", f"step at {SHORT}, us", f"step at {LONG:,}, us", "step / bare", "long / short"),
+        *("tool under guard, us", "that / 2 bare"),
+    )
     note = (
         "bare: the same statements with bytes made before; steps judge, seal, chain and keep. "
         "Best rounds; medians where each answer is flushed to a device."

@@ -68,7 +68,7 @@ def list_reviews(
     """
     from accord.cli.review_lines import review_line
     from accord.cli.terminal import open_screen
-    from accord.integrations.guard.telling import review_object
+    from accord.integrations.guard.reading import review_object
 
     now = time.time() if at is None else at
     with open_at(store, key_file, key_env) as opened:
@@ -254,7 +254,7 @@ def _show(screen: Screen, store: Store, session: GuardedSession, review: Review,
     """Show a review and the end of the session's ledger; whether the ledger is sound."""
     from accord.cli.ledger_files import finding_object
     from accord.cli.review_lines import guard_facts, review_facts
-    from accord.integrations.guard.telling import guard_object, review_object
+    from accord.integrations.guard.reading import guard_object, review_object
 
     result = store.verify(session.key)
     first = max(result.entries - _ENTRIES_SHOWN, 0)
@@ -295,7 +295,7 @@ def _print_decided(screen: Screen, session: GuardedSession, review: Review, at: 
     from accord.cli.answers import outcome
     from accord.cli.review_lines import STYLES
     from accord.diagnostics.visible import clip
-    from accord.integrations.guard.telling import review_object
+    from accord.integrations.guard.reading import review_object
 
     if as_json:
         screen.print(json.dumps(review_object(session, review, at)))

@@ -351,7 +351,7 @@ def _show_json(
     lines: list[bytes],
 ) -> None:
     from accord.cli.ledger_files import finding_object
-    from accord.integrations.guard.telling import guard_object
+    from accord.integrations.guard.reading import guard_object
 
     shown = _object(info)
     if guarded is not None and guarded.fault is None:

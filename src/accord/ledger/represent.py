@@ -80,6 +80,11 @@ def represent(value: object, *, kept: int = KEPT, reprs: bool = True) -> Json:
         >>> represent({"a": (1, float("nan"))})
         {'a': [1, {'$accord': 'float', 'value': 'nan'}]}
     """
+    if _is_plain_scalar(value):
+        return cast("Json", value)
+    plain = plain_copy(value) if kept >= KEPT else None
+    if plain is not None:
+        return cast("Json", plain)
     walk = _Walk(LOOKED_AT, reprs=reprs)
     try:
         found = walk.keep(value, 0)

@@ -16,8 +16,7 @@ from accord.choreography.compiling import load_contract
 from accord.diagnostics.visible import clip, visible
 from accord.errors import ContractError, UsageError
 from accord.integrations.guard import Guard
-from accord.integrations.guard.reading import guarded_in, guarded_session
-from accord.integrations.guard.telling import guard_object, review_object
+from accord.integrations.guard.reading import guard_object, guarded_in, guarded_session, review_object
 from accord.language.labels import print_word
 from accord.studio.ledgers import shown_entry
 from accord.studio.numbers import check_numbers

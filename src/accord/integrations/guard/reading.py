@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from accord.stores.record import KeptStatus, Row
     from accord.stores.store import Store
 
-__all__ = ["GuardedSession", "ReviewStanding", "guarded_in", "guarded_session"]
+__all__ = ["GuardedSession", "ReviewStanding", "guard_object", "guarded_in", "guarded_session", "review_object"]
 
 ReviewStanding = Literal["open", "allowed", "denied", "used", "expired"]
 
@@ -119,3 +119,37 @@ def _read(store: Store, key: str, row: Row) -> GuardedSession | None:
         now=desk.now,
         ahead=desk.ahead,
     )
+
+
+# -- as plain values for programs --------------------------------------------------------------------------------------
+
+
+def review_object(session: GuardedSession, review: Review, at: Time) -> dict[str, object]:
+    """All of a review."""
+    return {
+        "session": session.key,
+        "review": review.id,
+        "state": session.standing(review, at),
+        "action": review.name,
+        "label": review.label,
+        "payload": dict(review.payload),
+        "gate": review.gate,
+        "opened": review.opened,
+        "expires": review.expires,
+        "by": review.by,
+        "reason": review.reason,
+        "decided": review.decided,
+        "modified": None if review.modified is None else dict(review.modified),
+    }
+
+
+def guard_object(session: GuardedSession, at: Time) -> dict[str, object]:
+    """What the guard of a session keeps."""
+    return {
+        "stopped": session.stopped,
+        "out": [
+            {"call": out.ticket, "tool": out.name, "payload": dict(out.arguments), "started": out.started}
+            for out in session.out
+        ],
+        "reviews": [review_object(session, review, at) for review in session.open_reviews(at)],
+    }

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accord.calls.entries import Out
-from accord.integrations.guard.moments import moment_text
 from accord.monitor.verdicts import Violation
-from accord.monitor.wording import list_quoted, name_plainly, quote_text
+from accord.monitor.wording import list_quoted, moment_text, name_plainly, quote_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
