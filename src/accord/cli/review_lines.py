@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from accord.diagnostics.visible import clip, display_width, visible
+from accord.integrations.guard.words import moment_text
 from accord.language.labels import print_word
-from accord.monitor.wording import moment_text, span_text
+from accord.monitor.wording import span_text
 from accord.stepping.wording import json_text
 
 if TYPE_CHECKING:

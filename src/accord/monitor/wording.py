@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from accord.diagnostics.visible import clip
@@ -31,7 +30,6 @@ __all__ = [
     "list_keys",
     "list_quoted",
     "list_words",
-    "moment_text",
     "name_instance",
     "name_plainly",
     "name_rule",
@@ -48,8 +46,6 @@ _WIDEST_KEY = 40
 _PLAIN_NAME = re.compile(r"\w[\w@.+-]{0,62}\w|\w", re.ASCII)
 _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1))
 _MOST_DAYS = 1_000_000
-# What no clock of the world shows for a session of today is a clock of somebody's own, and stays a number.
-_EARLIEST_DATE, _LATEST_DATE = 100_000_000, 100_000_000_000
 
 
 def quote_text(text: str, width: int = 80) -> str:
@@ -133,18 +129,6 @@ def list_keys(path: Path, keys: Sequence[Frozen], count: int) -> str:
 
 
 # -- times -------------------------------------------------------------------------------------------------------------
-
-
-def moment_text(time: Time) -> str:
-    """A time as a date, if it is one of the time of day.
-
-    Example:
-        >>> moment_text(1_772_442_000), moment_text(60)
-        ('2026-03-02T09:00:00Z', '60')
-    """
-    if _EARLIEST_DATE <= time < _LATEST_DATE:
-        return datetime.fromtimestamp(int(time), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return print_time(time)
 
 
 def time_text(time: Time) -> str:

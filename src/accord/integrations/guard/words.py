@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from accord.calls.entries import Out
+from accord.machine.clocks import print_time
 from accord.monitor.verdicts import Violation
-from accord.monitor.wording import list_quoted, moment_text, name_plainly, quote_text
+from accord.monitor.wording import list_quoted, name_plainly, quote_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,6 +29,7 @@ __all__ = [
     "even_then",
     "expired",
     "lapsed",
+    "moment_text",
     "naming",
     "not_reported",
     "nothing_went_on",
@@ -46,6 +49,8 @@ __all__ = [
 
 _LONGEST = 300
 """Of what a person gave as a reason."""
+# What no clock of the world shows for a session of today is a clock of somebody's own, and stays a number.
+_EARLIEST_DATE, _LATEST_DATE = 100_000_000, 100_000_000_000
 
 NOT_ALONE = "It was not run, because another call of its batch was refused."
 
@@ -177,6 +182,18 @@ def expired(review: Review) -> str:
         f"review `{review.id}` has expired{_expiry(review.expires)}; nothing was decided. Have the agent ask for "
         f"{quote_text(review.name)} again: that opens a new review"
     )
+
+
+def moment_text(time: Time) -> str:
+    """A time as a date, if it is one of the time of day.
+
+    Example:
+        >>> moment_text(1_772_442_000), moment_text(60)
+        ('2026-03-02T09:00:00Z', '60')
+    """
+    if _EARLIEST_DATE <= time < _LATEST_DATE:
+        return datetime.fromtimestamp(int(time), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return print_time(time)
 
 
 def _expiry(time: Time | None) -> str:
