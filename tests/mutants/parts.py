@@ -40,6 +40,7 @@ PARTS = {
             "faults/test_guard_*",
             "faults/test_tool_*",
             "properties/test_guard.py",
+            "properties/test_fast_path.py",
             "surfaces/test_rows.py",
             "stores/test_guard_crashes.py",
             "agents/*",
