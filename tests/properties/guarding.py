@@ -175,7 +175,7 @@ class Session:
 
         def ask(guard):
             claims = look_at(as_calls(calls), None, strict=True)
-            decisions = guard._session.decide(claims, started=False, can_wait=can_wait, ahead=False)
+            decisions = guard._session.decide(claims, started=False, can_wait=can_wait)
             shown = [(d.status, d.ticket, d.message, d.call.arguments, d.review and d.review.id) for d in decisions]
             return shown, [(out.ticket, out.events, out.reviews) for out in guard.out()]
 

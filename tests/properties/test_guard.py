@@ -223,7 +223,7 @@ def what_stands_behind_a_held_call_overtakes_it(monkeypatch):
             change = original(policy, state, [claim], at, ahead=ahead, **manner)
             state, notes = change.state, notes + change.notes
             decisions += change.answer
-            ahead = ahead or change.answer[0].ticket is not None
+            ahead = (*ahead, *(d.ticket for d in change.answer if d.ticket is not None))
         return Change(state, notes, decisions)
 
     monkeypatch.setattr(reserving, "reserve", reserve)

@@ -91,6 +91,8 @@ class Author:
         is_long = "long" in self.features and (self.wanted == "long" or rng.random() < 0.06)
         length = rng.choice(LONG) if is_long else rng.choice(LENGTHS)
         while len(self.judge.run) < length and self.judge.most_states < MOST_STATES and not self.is_over:
+            if not self.judge.used <= self.features:
+                return ()  # nobody can be asked about it any more
             if self.is_timed and self.has_begun and rng.random() < 0.4:
                 self.now += rng.choice((0.25, 0.5, 1, 2, 4))
             if self.pending and (not self.overlaps or rng.random() < 0.5 or self.is_full()):

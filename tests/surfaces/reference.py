@@ -436,7 +436,7 @@ class Judge:
         """
         while self.log and (not isinstance(self.log[0], Call) or self.log[0].state in {"counted", "undone"}):
             self.certain = self._follow(self.certain, self.log.pop(0), foresees=foresees)
-        about = [self.foresees, *((id(item), getattr(item, "state", None)) for item in self.log)]
+        about = [self.foresees, *((item, getattr(item, "state", None)) for item in self.log)]
         known = self._known.get(foresees)
         if known is not None and known[0] is self.certain and known[1] == about:  # it is asked of every idea for a call
             return known[2]
@@ -557,7 +557,9 @@ class Judge:
             self._refuse(place, clause)
 
     def _out_of(self, message: int) -> list[Call]:
-        return [call for call in self.calls.values() if call.state == "out" and call.one.message == message]
+        """The calls of a message that others of it may have to wait for: they, or their ends, have a label."""
+        out = [call for call in self.calls.values() if call.state == "out" and call.one.message == message]
+        return [call for call in out if call.ends or call.event is not None]
 
     def _is_unknown(self, place: int) -> bool:
         """Whether nothing speaks of a call, so that it is refused whatever others return."""

@@ -55,9 +55,9 @@ class Out(NamedTuple):
     """A call that may run, or has run without anybody knowing what became of it.
 
     `events` are the approvals it uses up and the call itself; there are none if no clause of the contract looks at it.
-    `ends` are the ends it can have. `started` says that somebody
-    has begun to run it, so nobody else may. `reviews` are the numbers of the reviews it uses up. `lost` says why nobody
-    knows what became of it; `None` while it is running. `touches` as above.
+    `ends` are the ends it can have. `started` says that somebody has begun to run it, so nobody else may. `reviews` are
+    the numbers of the reviews it uses up. `lost` says why nobody knows what became of it; `None` while it is running.
+    `touches` as above.
     """
 
     ticket: str
@@ -71,6 +71,11 @@ class Out(NamedTuple):
     lost: str | None = None
     ends: tuple[End, ...] = ()
     touches: Footprint | None = None
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether the contract has a label for it or for its end, so that another call can have to wait for it."""
+        return bool(self.events or self.ends)
 
     def copy(self) -> Out:
         """The same with payloads of its own."""

@@ -43,10 +43,10 @@ class Kind:
 
     `label` is that of a call; there is none if nobody looks at the call itself. `answer` is the end that returns, if
     anybody looks at that. `looks` says that something in the contract looks at what a call is made with, or at what it
-    returns (`looks_at_end`).
+    returns (`looks_at_end`), `is_seen` that it has a label for the call, or for an end of it.
     """
 
-    __slots__ = ("answer", "ends", "failure", "known_as", "label", "looks", "looks_at_end")
+    __slots__ = ("answer", "ends", "failure", "is_seen", "known_as", "label", "looks", "looks_at_end")
 
     def __init__(
         self, known_as: str, called: Projected, returned: Projected, failure: Failure, ends: tuple[End, ...]
@@ -58,6 +58,7 @@ class Kind:
         self.ends = ends
         self.looks = called.looks or returned.looks
         self.looks_at_end = returned.looks
+        self.is_seen = self.label is not None or bool(ends)
 
     def made(self, payload: Mapping[str, object]) -> tuple[Event, ...]:
         """The event of a call with these arguments, if it is one."""

@@ -80,15 +80,16 @@ class Conduct:
 
     # -- calls ---------------------------------------------------------------------------------------------------------
 
-    def reserve(self, claims: Sequence[Claim], *, ahead: bool) -> list[Claim]:
+    def reserve(self, claims: Sequence[Claim], *, ahead: Sequence[str]) -> list[Claim]:
         """Decide about the calls of a response, in order. One that waits for an earlier one comes back `held`.
 
-        `ahead` says that an earlier call of the same response is out.
+        `ahead` are the tickets of earlier calls of the same response that are out. Nobody waits for one that the
+        contract does not look at.
         """
         at, early = self._now(), self._calls
         late = self._pass_time(at)
         decided: list[Claim] = []
-        held = False
+        held, may_hold = False, any(self._calls.out(ticket) is not None for ticket in ahead)
         for claim in claims:
             if claim.fault is not None:
                 said = claim
@@ -97,9 +98,9 @@ class Conduct:
             elif held:
                 said = replace(claim, held=True)
             else:
-                said = self._decide(claim, at, early, late, may_hold=ahead)
+                said = self._decide(claim, at, early, late, may_hold=may_hold)
             held = held or said.held
-            ahead = ahead or said.ticket is not None
+            may_hold = may_hold or (said.ticket is not None and self._calls.out(said.ticket) is not None)
             decided.append(said)
         return decided
 

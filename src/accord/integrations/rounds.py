@@ -48,7 +48,8 @@ class Rounds:
         if not asked:
             return []
         with self._lock:  # the calls of one response stand together, whatever other threads ask for
-            claims = self._conduct.reserve([self._claims[place] for place in asked], ahead=bool(self._out))
+            ahead = [self._claims[place].ticket or "" for place in self._out]
+            claims = self._conduct.reserve([self._claims[place] for place in asked], ahead=ahead)
         self._waiting = [place for place, claim in zip(asked, claims, strict=True) if claim.held]
         begun: list[int] = []
         refused: Verdict | None = None

@@ -223,7 +223,7 @@ class Guard:
         """
         self._check_labels()
         claims = look_at(as_calls(calls), self._tools or None, strict=self._session.strict)
-        return self._session.decide(claims, started=False, can_wait=False, ahead=False)
+        return self._session.decide(claims, started=False, can_wait=False)
 
     def start(self, ticket: str) -> bool:
         """Whether a reserved call may be run now: the first to ask gets `True`, everybody after that `False`."""

@@ -77,24 +77,24 @@ def reserve(  # noqa: PLR0913 - who asks, about what, and in which situation
     *,
     started: bool = False,
     can_wait: bool = False,
-    ahead: bool = False,
+    ahead: Sequence[str] = (),
     before: Sequence[ToolCall] | None = None,
     unfit: Unfit = all_fit,
 ) -> Change[list[Decision]]:
     """Decide about the calls of a batch, in order.
 
     `started`: whoever asks runs at once what may run. `can_wait`: held calls will be asked for again when another one
-    has returned. `ahead`: a call of the same batch is out already. `before`: others of the same batch were decided
-    about before; these of them were refused, and counted, or have just gone out. `unfit` says why a tool would not be
-    called with exactly these arguments, `None` if it would.
+    has returned. `ahead`: the tickets of calls of the same batch that are out already. `before`: others of the same
+    batch were decided about before; these of them were refused, and counted, or have just gone out. `unfit` says why a
+    tool would not be called with exactly these arguments, `None` if it would.
     """
     after = pass_time(policy, state, at)
     desk = _Deciding(policy, after.state, at, unfit, started=started)
     desk.early = state if policy.is_timed else None
     decisions: list[Decision] = []
     held = False
+    may_hold = can_wait and any(desk.is_seen(ticket) for ticket in ahead)
     for claim in claims:
-        may_hold = can_wait and ahead
         if held and claim.fault is None:
             decision = Decision(claim.call, "held")
         elif after.answer is TOO_MANY:
@@ -104,7 +104,7 @@ def reserve(  # noqa: PLR0913 - who asks, about what, and in which situation
         else:
             decision = desk.decide(claim, may_hold=may_hold)
         held = held or (may_hold and decision.status == "held")
-        ahead = ahead or decision.ticket is not None
+        may_hold = may_hold or (can_wait and decision.ticket is not None and desk.is_seen(decision.ticket))
         decisions.append(decision)
     desk.end_turn(decisions, before)
     return Change(desk.state, (*after.notes, *desk.notes), decisions)
@@ -125,6 +125,11 @@ class _Deciding:
         # What counts of this batch, by labels: see `patience`.
         self.refused: dict[str, tuple[Claim, Decision]] = {}
         self.went_on: set[str] = set()
+
+    def is_seen(self, ticket: str) -> bool:
+        """Whether a call is out that the contract looks at: nobody waits for any other."""
+        out = self.state.out(ticket)
+        return out is not None and out.is_seen
 
     def decide(self, claim: Claim, *, may_hold: bool) -> Decision:
         """One call."""
@@ -192,7 +197,7 @@ class _Deciding:
         name, lost = claim.call.name, self.state.lost()
         if lost:
             return self.refuse(claim, verdict, words.rests_on_lost(name, lost))
-        running = [out.name for out in self.state.running()]
+        running = [out.name for out in self.state.running() if out.is_seen]
         return self.refuse(claim, verdict, words.rests_on_others(name, running), counts=False)
 
     def _known(self, claim: Claim, action: str) -> Decision | None:

@@ -67,13 +67,15 @@ class Batch(msgspec.Struct, eq=False):
             self.out[place] = simple[place]
         if begun and self.refused is None:
             self.refused = []
-        if self.waiting and not (waits and self.out):
+        if self.waiting and not (waits and any(call.kind.is_seen for call in self.out.values())):
             begun += self._decided([self.calls[place] for place in begun])
         return begun
 
     def _decided(self, gone: Sequence[ToolCall] = ()) -> list[int]:
         """The same where each call has to be decided about, beside those that have just gone out."""
-        asked, session, ahead = self.waiting, self.session, bool(self.out)
+        asked, session = self.waiting, self.session
+        tickets = [session.home.ticket_of(call) for call in self.out.values()]
+        ahead = [ticket for ticket in tickets if ticket is not None]
         if self.claims is None:
             self.claims = look_at(self.calls, self.tools, strict=session.strict)
         claims = [self.claims[place] for place in asked]
@@ -93,7 +95,7 @@ class Batch(msgspec.Struct, eq=False):
         held = [decision.call.name for decision in decisions if decision.status == "held"]
         refused = [each.call for each in decisions if each.status != "held" and not each.admitted]
         begun = []
-        can_wait = ahead or any(decision.admitted for decision in decisions)
+        can_wait = bool(self.out)  # those that were admitted, too
         for place, decision in zip(asked, decisions, strict=True):
             if decision.status == "held" and can_wait:
                 self.waiting.append(place)
@@ -268,7 +270,7 @@ def admit(call: Handle, tool: GuardedTool, arguments: dict[str, Any]) -> None:
         raise TypeError(f"{quote_text(tool.name)}: {wrong}")
     claims = look_at([ToolCall(tool.name, arguments)], {tool.name: tool}, strict=session.strict, by_program=True)
     (decision,) = session.decide(
-        claims, started=True, can_wait=False, ahead=False, take=lambda decisions: call.take(tool.function, decisions[0])
+        claims, started=True, can_wait=False, take=lambda decisions: call.take(tool.function, decisions[0])
     )
     if not decision.admitted:
         raise ViolationError(decision.message, decision.verdict, results=[decision])

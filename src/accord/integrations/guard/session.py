@@ -137,7 +137,7 @@ class LiveSession:
         *,
         started: bool,
         can_wait: bool,
-        ahead: bool,
+        ahead: Sequence[str] = (),
         take: Callable[[Sequence[Decision]], None] | None = None,
         before: Sequence[ToolCall] | None = None,
     ) -> list[Decision]:
