@@ -7,7 +7,7 @@ from functools import lru_cache, partial, wraps
 
 import pytest
 
-from accord import Guard, Monitor, ProtocolViolationError, ToolCall, ToolMiddleware, UsageError
+from accord import Guard, Monitor, ProtocolViolationError, SQLiteStore, ToolCall, ToolMiddleware, UsageError
 from accord.calling import kind_of
 
 CONTRACT = "protocol P = !pay.?pay.!ship.?ship.end tools { pay fails undone }"
@@ -268,6 +268,35 @@ def test_a_guarded_generator_that_is_left_early_has_failed(fails, allowed):
     for _ in pay():
         break
     assert guard.allowed() == allowed and not guard.out()
+
+
+def test_what_a_generator_raises_when_it_is_closed_is_heard():
+    guard = Guard("protocol P = rec L. !pay.?pay.L tools { pay fails undone }")
+
+    @guard.tool
+    def pay():
+        try:
+            yield 1
+        finally:
+            raise OSError("the bank is closed")
+
+    left = pay()
+    next(left)
+    with pytest.raises(OSError, match="the bank is closed"):
+        left.close()
+    assert guard.allowed() == ["!pay"] and not guard.out()
+
+
+def test_the_end_of_an_asynchronous_generator_is_kept_in_its_store_before_it_is_over(tmp_path):
+    with SQLiteStore(tmp_path / "store.db") as store:
+        guard = Guard("!pay(n == 1).?pay.end", store=store, key="s")
+
+        @guard.tool
+        async def pay(n):
+            yield n
+
+        assert asyncio.run(_all(pay(1))) == [1]
+        assert guard.status == "complete" and not guard.out()
 
 
 def test_a_guarded_asynchronous_generator_that_is_left_early_has_failed():
