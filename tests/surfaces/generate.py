@@ -179,7 +179,9 @@ class Author:
         rng, denied = self.rng, None
         if rng.random() < 0.3:
             denied = self.askable()
-            if denied is not None:
+            if denied in self.denied:
+                denied = None  # nobody is asked about it again
+            elif denied is not None:
                 self.denied.append(denied)
         wanted = self.askable()
         if wanted is None or wanted in self.denied:

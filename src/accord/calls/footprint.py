@@ -15,16 +15,21 @@ from accord.machine.slices import NoKey, key_of
 from accord.machine.standing import OpenStanding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from accord.calls.entries import End, Logged
     from accord.machine.stages import Stages
 
-__all__ = ["Footprint", "end_of", "footprint", "located", "related"]
+__all__ = ["Called", "Footprint", "end_of", "footprint", "located", "related"]
 
 Footprint: TypeAlias = "frozenset[tuple[object, ...]]"
+Called: TypeAlias = "Callable[[int, str], Footprint | None]"
 
 _PROTOCOL = ("protocol",)
+
+
+def _nobody_knows(_place: int, _label: str) -> None:
+    """For an event that is looked at by itself."""
 
 
 def end_of(arguments: Mapping[str, object], end: End) -> Event:
@@ -32,11 +37,15 @@ def end_of(arguments: Mapping[str, object], end: End) -> Event:
     return Event("?", end.label, None, {"call": arguments}, to_rules=end.to_rules)
 
 
-def footprint(stages: Stages, events: Iterable[Event]) -> Footprint | None:
-    """What these events can change; `None` if that may be anything."""
+def footprint(stages: Stages, events: Iterable[Event], called: Called = _nobody_knows) -> Footprint | None:
+    """What these events can change; `None` if that may be anything.
+
+    `called` tells where it stands that a label has been called, of a sliced rule that wants to know; `None` if that is
+    not known.
+    """
     found: set[tuple[object, ...]] = set()
     for event in events:
-        parts = _touched(stages, event)
+        parts = _touched(stages, event, called)
         if parts is None:
             return None
         found |= parts
@@ -53,7 +62,7 @@ def located(stages: Stages, logged: Logged) -> Logged:
     return logged._replace(touches=footprint(stages, (logged.step,)))
 
 
-def _touched(stages: Stages, event: Event) -> set[tuple[object, ...]] | None:
+def _touched(stages: Stages, event: Event, called: Called) -> set[tuple[object, ...]] | None:
     direction, label = event.direction, event.label
     book = stages.book
     found: set[tuple[object, ...]] = set()
@@ -69,8 +78,13 @@ def _touched(stages: Stages, event: Event) -> set[tuple[object, ...]] | None:
         found.update(("rule", number) for number, rule in enumerate(book.machines) if rule.has_adjacency)
     for place, sliced in enumerate(stages.sliced_rules):
         machine = sliced.machine
-        if direction == "?" and label in machine.bits and "call" not in event.payload:
-            return None  # whether the label has been called is known for all instances together
+        # Whether a label has been called is known for all instances together. Only where labels are names do we know
+        # of an end, without looking further, that its own call was of the label.
+        if direction == "?" and label in machine.bits and ("call" not in event.payload or stages.events is not None):
+            somewhere = called(place, label)
+            if somewhere is None:
+                return None
+            found |= somewhere
         if label in machine.by_label or machine.has_adjacency:
             key = key_of(sliced.path, direction, event.payload)
             if not isinstance(key, NoKey):

@@ -14,6 +14,7 @@ situations of a cover. Calls that have no part in common with an event are left 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from accord.calls.ends import after_any_end
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from accord.calls.entries import Logged, Out, Step
+    from accord.calls.footprint import Footprint
     from accord.language.values import Frozen
     from accord.monitor import Verdict
     from accord.monitor.step import Situation
@@ -99,10 +101,22 @@ def worlds_about(settled: Situation, log: tuple[Logged, ...], events: Sequence[E
     """
     ends = events[-1].direction == "!"
     if len(log) > 1:
-        about = footprint(settled.stage.stages, events)
+        about = footprint(settled.stage.stages, events, partial(_called, settled, log))
         if about is not None:
             return worlds(settled, related(log, about), ends=ends)
     return worlds(settled, log, ends=ends)
+
+
+def _called(settled: Situation, log: tuple[Logged, ...], place: int, label: str) -> Footprint | None:
+    """Where it stands for certain that a label has been called, which the instances of a sliced rule share."""
+    held = settled.holding
+    assert isinstance(held, Extent)  # noqa: S101 - a session with slices holds one
+    if held.slices[place].called & settled.stage.stages.sliced_rules[place].machine.bits[label]:
+        return frozenset()
+    for logged in log:
+        if type(logged) is Firm and type(logged.step) is Event and logged.step[:2] == ("!", label):
+            return logged.touches
+    return None
 
 
 def if_all_count(settled: Situation, log: Sequence[Logged]) -> Situation:
@@ -234,7 +248,8 @@ def fold(settled: Situation, log: tuple[Logged, ...]) -> tuple[Situation, tuple[
     barrier: set[tuple[object, ...]] | None = set()
     for logged in log:
         touches = logged.touches
-        if type(logged) is Firm and (not left or (barrier and touches is not None and touches.isdisjoint(barrier))):
+        apart = barrier is not None and touches is not None and touches.isdisjoint(barrier)
+        if type(logged) is Firm and (not left or apart):
             settled = _after(settled, logged.step)
             continue
         left.append(logged)
