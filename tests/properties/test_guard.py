@@ -114,8 +114,8 @@ def footprints_miss_rules(monkeypatch):
     no_raising(monkeypatch)
     original = footprints._touched
 
-    def touched(stages, event):
-        parts = original(stages, event)
+    def touched(stages, event, called):
+        parts = original(stages, event, called)
         return parts and {part for part in parts if part[0] != "rule"}
 
     monkeypatch.setattr(footprints, "_touched", touched)
@@ -125,8 +125,8 @@ def footprints_miss_the_protocol(monkeypatch):
     no_raising(monkeypatch)
     original = footprints._touched
 
-    def touched(stages, event):
-        parts = original(stages, event)
+    def touched(stages, event, called):
+        parts = original(stages, event, called)
         return parts and {part for part in parts if part[0] != "protocol"}
 
     monkeypatch.setattr(footprints, "_touched", touched)
@@ -136,8 +136,8 @@ def footprints_miss_slices(monkeypatch):
     no_raising(monkeypatch)
     original = footprints._touched
 
-    def touched(stages, event):
-        parts = original(stages, event)
+    def touched(stages, event, called):
+        parts = original(stages, event, called)
         return parts and {part for part in parts if part[0] not in {"slice", "instance"}}
 
     monkeypatch.setattr(footprints, "_touched", touched)
