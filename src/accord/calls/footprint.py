@@ -7,10 +7,12 @@ another, and they need not be followed together.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from accord.calls.entries import Out
+from accord.calls.entries import Firm, Out
 from accord.machine.events import Event
+from accord.machine.extent import Extent
 from accord.machine.slices import NoKey, key_of
 from accord.machine.standing import OpenStanding
 
@@ -19,8 +21,9 @@ if TYPE_CHECKING:
 
     from accord.calls.entries import End, Logged
     from accord.machine.stages import Stages
+    from accord.monitor.step import Situation
 
-__all__ = ["Called", "Footprint", "end_of", "footprint", "located", "related"]
+__all__ = ["Called", "Footprint", "called_in", "end_of", "footprint", "located", "located_behind", "related"]
 
 Footprint: TypeAlias = "frozenset[tuple[object, ...]]"
 Called: TypeAlias = "Callable[[int, str], Footprint | None]"
@@ -52,14 +55,37 @@ def footprint(stages: Stages, events: Iterable[Event], called: Called = _nobody_
     return frozenset(found)
 
 
-def located(stages: Stages, logged: Logged) -> Logged:
+def located(stages: Stages, logged: Logged, called: Called = _nobody_knows) -> Logged:
     """The entry with what it can change."""
     if isinstance(logged, Out):
+        labels = {event.label for event in logged.events if event.direction == "!"}
         ends = [end_of(logged.arguments, end) for end in logged.ends]
-        return logged._replace(touches=footprint(stages, (*logged.events, *ends)))
+        touches = footprint(
+            stages,
+            (*logged.events, *ends),
+            lambda place, label: frozenset() if label in labels else called(place, label),
+        )
+        return logged._replace(touches=touches)
     if not isinstance(logged.step, Event):
         return logged  # time, and a protocol that begins again, are everybody's business
-    return logged._replace(touches=footprint(stages, (logged.step,)))
+    return logged._replace(touches=footprint(stages, (logged.step,), called))
+
+
+def located_behind(settled: Situation, log: tuple[Logged, ...], logged: Logged) -> Logged:
+    """The entry with what it can change, where these stand before it."""
+    stages = settled.stage.stages
+    return located(stages, logged, partial(called_in, stages, settled.holding, log))
+
+
+def called_in(stages: Stages, held: object, log: tuple[Logged, ...], place: int, label: str) -> Footprint | None:
+    """Where it stands for certain that a label has been called, which the instances of a sliced rule share."""
+    assert isinstance(held, Extent)  # noqa: S101 - a session with slices holds one
+    if held.slices[place].called & stages.sliced_rules[place].machine.bits[label]:
+        return frozenset()
+    for logged in log:
+        if isinstance(logged, Firm) and type(logged.step) is Event and logged.step[:2] == ("!", label):
+            return logged.touches
+    return None
 
 
 def _touched(stages: Stages, event: Event, called: Called) -> set[tuple[object, ...]] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from accord.calls.entries import Firm, Out, Passing
-from accord.calls.footprint import located
+from accord.calls.footprint import located, located_behind
 from accord.calls.overtaking import overtake
 from accord.calls.worlds import TOO_MANY, fold, has_happened, if_all_count, judge, take, worlds, worlds_about
 from accord.errors import InternalError
@@ -59,7 +59,7 @@ class Calls(NamedTuple):
     def with_entry(self, logged: Logged) -> Calls:
         """The session after something more has happened."""
         if self.log or type(logged) is not Firm:
-            logged = located(self.settled.stage.stages, logged)
+            logged = located_behind(self.settled, self.log, logged)
         return Calls(*overtake(*fold(self.settled, (*self.log, logged))))
 
     def with_instead(self, old: Out, *new: Logged) -> tuple[Logged, ...]:

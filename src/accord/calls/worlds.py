@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from accord.calls.ends import after_any_end
 from accord.calls.entries import Firm, Passing
-from accord.calls.footprint import footprint, related
+from accord.calls.footprint import called_in, footprint, related
 from accord.errors import InternalError
 from accord.machine.events import Event
 from accord.machine.extent import Extent
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from accord.calls.entries import Logged, Out, Step
-    from accord.calls.footprint import Footprint
     from accord.language.values import Frozen
     from accord.monitor import Verdict
     from accord.monitor.step import Situation
@@ -101,22 +100,11 @@ def worlds_about(settled: Situation, log: tuple[Logged, ...], events: Sequence[E
     """
     ends = events[-1].direction == "!"
     if len(log) > 1:
-        about = footprint(settled.stage.stages, events, partial(_called, settled, log))
+        stages = settled.stage.stages
+        about = footprint(stages, events, partial(called_in, stages, settled.holding, log))
         if about is not None:
             return worlds(settled, related(log, about), ends=ends)
     return worlds(settled, log, ends=ends)
-
-
-def _called(settled: Situation, log: tuple[Logged, ...], place: int, label: str) -> Footprint | None:
-    """Where it stands for certain that a label has been called, which the instances of a sliced rule share."""
-    held = settled.holding
-    assert isinstance(held, Extent)  # noqa: S101 - a session with slices holds one
-    if held.slices[place].called & settled.stage.stages.sliced_rules[place].machine.bits[label]:
-        return frozenset()
-    for logged in log:
-        if type(logged) is Firm and type(logged.step) is Event and logged.step[:2] == ("!", label):
-            return logged.touches
-    return None
 
 
 def if_all_count(settled: Situation, log: Sequence[Logged]) -> Situation:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from accord.calls.entries import Firm, Out, Passing
-from accord.calls.footprint import located
+from accord.calls.footprint import located_behind
 from accord.calls.going import out_of
 from accord.calls.state import Calls
 from accord.calls.worlds import TOO_MANY, fold, has_happened, take
@@ -214,8 +214,7 @@ class Conduct:
         if not has_happened(verdict):
             self._told_no(event, verdict)
             return verdict
-        stages = self._session.situation.stage.stages
-        return self._become((*self._log, located(stages, Firm(event)))) or verdict
+        return self._become((*self._log, located_behind(self._session.situation, self._log, Firm(event)))) or verdict
 
     # -- lost calls ----------------------------------------------------------------------------------------------------
 

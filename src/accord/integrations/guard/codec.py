@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import astuple
 
 from accord.calls.entries import End, Failure, Firm, Out, Passing, Restart
-from accord.calls.footprint import located
+from accord.calls.footprint import located_behind
 from accord.errors import UsageError
 from accord.integrations.guard.state import Desk, Done, Review, ReviewState, State
 from accord.machine.events import Event
@@ -99,8 +99,10 @@ def write(state: State) -> msgspec.Raw:
 def read(data: bytes, settled: Situation) -> State:
     """The state of a guard whose session stands there; `UsageError` if that is none."""
     log, desk = read_beside(data)
-    stages = settled.stage.stages
-    return State(settled, tuple([located(stages, logged) for logged in log]), desk)
+    known: tuple[Logged, ...] = ()
+    for logged in log:
+        known = (*known, located_behind(settled, known, logged))
+    return State(settled, known, desk)
 
 
 def read_beside(data: bytes) -> tuple[tuple[Logged, ...], Desk]:
