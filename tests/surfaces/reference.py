@@ -467,6 +467,8 @@ class Judge:
             return states
         is_seen = item.event is not None and component.takes(item)
         taken = {component.after(state, item) for state in states} if is_seen else set(states)
+        if not self.foresees:
+            taken.discard(None)  # it was let through by one who foresees
         if item.state == "counted":
             return taken
         ends = [label for label in item.ends if self._sees(component, label)] if self.foresees else []
