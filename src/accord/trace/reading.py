@@ -118,6 +118,7 @@ def read_pieces(file: BinaryIO, name: str = "<trace>") -> Iterator[Iterable[Line
     before = 0
     for piece in pieces(file, name):
         try:
+            _check_text(piece)
             lines = _LINES.decode_lines(piece)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             yield _one_by_one(piece, before, lambda at: _place(file, start, at, name))
@@ -126,10 +127,17 @@ def read_pieces(file: BinaryIO, name: str = "<trace>") -> Iterator[Iterable[Line
         before += len(piece)
 
 
+def _check_text(data: bytes) -> None:
+    """`UnicodeDecodeError` for what is no UTF-8: msgspec does not look at what it passes over."""
+    if not data.isascii():
+        data.decode("utf-8")
+
+
 def _one_by_one(piece: bytes, at: int, place: Callable[[int], str]) -> Iterator[Line]:
     for line in piece.split(b"\n"):
         if line.strip():
             try:
+                _check_text(line)
                 event = _LINES.decode(line)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
                 try:

@@ -41,6 +41,7 @@ def test_odd_lines_are_read():
         (b'{"seq":0,"kind":"a","payload":{"x":NaN}}', "NaN is no JSON number"),
         (b'{"seq":0,"kind":"a","payload":{"x":1e999}}', "out of range"),
         (b'{"seq":0,"kind":"a","payload":{"x":"\xff"}}', "not UTF-8"),
+        (b'{"seq":0,"kind":"a","payload":{},"p\xff":1}', "not UTF-8"),  # where nobody looks
         (b'{"seq":0,"kind":"a","payload":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested too deep"),
         (b'{"seq":0,"kind":"a","payload":{"n":' + b"9" * 10_000 + b"}}", "an integer has 10000 digits"),
     ],
