@@ -205,6 +205,9 @@ class ProtocolValidator:
         following: Following = run.protocol or self._begin(run)
         if not following.over and self._closing(run) is not OK:
             yield following.position
+        # When the first end of a call comes, what happened before is judged anew: the recording speaks of ends.
+        if not following.has_ends and any(one.kind == "call" for one in following.untold):
+            yield following.untold[0].index
 
     def _closing(self, run: Run) -> Verdict | UsageError:
         """What would be said if the run were over."""

@@ -756,6 +756,16 @@ def test_fail_fast_is_the_first_of_all():
     assert found(closed, config(fail_fast=True)) == [("STREAM_CHUNK_INDEX_MISMATCH", 2)]
 
 
+def test_fail_fast_waits_for_the_first_end():
+    """Before it comes, calls count when they are made; then it is known that the recording speaks of ends."""
+    told = {"contract": "protocol P = rec L.{!a.?a.L, !b.L}"}
+    given = events(call("a"), ("a", {}), ("generate_end", {}), call("b"), result("b"))
+    contracts = {"protocol": told, "tool_results": {"enabled": False}}
+    whole = found(given, config(**contracts))
+    assert whole[0] == ("PROTOCOL_VIOLATION", 1)
+    assert found(given, config(fail_fast=True, **contracts)) == whole[:1]
+
+
 def test_fail_fast_waits_for_what_is_owed():
     given = events(call("a"), result("a"), "generate_end")
     order = {"eventually": {"a": ["b"]}}
