@@ -44,14 +44,15 @@ def _wide(situation: Situation, held: Extent, event: Event) -> Situation:
             stage, held, _ = pass_time(stage, held, event.time)
         except TooManyConfigurationsError:
             return situation
+    else:
+        event = event._replace(at=0)
     standing, registers, course = stage.standing, held.registers, held.course
     after = by_protocol(Situation(stage, held), event)
     if not isinstance(after, Refusal):
         standing, registers, course = after
     nodes, _ = stages.book.advance_all(stage.rules, event)
+    reacted = [rule.react(before, event) for before, rule in zip(held.slices, stages.sliced_rules, strict=True)]
     slices = [
-        before if isinstance(slice_, Refused) else slice_
-        for before, rule in zip(held.slices, stages.sliced_rules, strict=True)
-        for slice_ in [rule.react(before, event)]
+        before if isinstance(found, Refused) else found for before, found in zip(held.slices, reacted, strict=True)
     ]
     return Situation(stages.at(standing, nodes), Extent(registers, held.now, course, tuple(slices)))

@@ -98,9 +98,10 @@ class Following:
                     self.untold.append(happened)
                 yield from replay.happen(happened, alone=True)
                 return
+            anew = self.is_provisional
             self.has_ends = True
             untold, self.untold = self.untold, []
-            if any(one.kind == "call" for one in untold) and len(untold) < _MOST_UNTOLD:
+            if anew:
                 replay = self.replay = Replay(self.contract, self.protocol)
                 for earlier in untold:
                     yield from replay.happen(earlier)
@@ -108,6 +109,12 @@ class Following:
         if replay.is_quiet:
             self.quiet = True
             self.place, self.held = replay.calls.settled
+
+    @property
+    def is_provisional(self) -> bool:
+        """Whether what was judged so far is judged anew when the first end of a call comes."""
+        untold = self.untold
+        return not self.has_ends and len(untold) < _MOST_UNTOLD and any(one.kind == "call" for one in untold)
 
     def closing(self) -> Verdict | UsageError:
         """What would be said if the run were over."""

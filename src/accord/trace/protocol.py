@@ -201,12 +201,11 @@ class ProtocolValidator:
             self._tell_verdict(run, "PROTOCOL_INCOMPLETE", closing)
 
     def open(self, run: Run) -> Iterator[int]:
-        """What is owed is told at the last event that mattered."""
+        """What is owed is told at the last event that mattered; what may be judged anew is open from its beginning."""
         following: Following = run.protocol or self._begin(run)
         if not following.over and self._closing(run) is not OK:
             yield following.position
-        # When the first end of a call comes, what happened before is judged anew: the recording speaks of ends.
-        if not following.has_ends and any(one.kind == "call" for one in following.untold):
+        if following.is_provisional:
             yield following.untold[0].index
 
     def _closing(self, run: Run) -> Verdict | UsageError:
