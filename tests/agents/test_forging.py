@@ -190,7 +190,7 @@ def test_the_reducer():
     assert add_returns(["a", "b"], [None]) == []
     assert add_returns(["a"], [None, "b"]) == ["b"]
     assert add_returns([], "text") == ["text"]
-    assert Keys.named("x") == ("x_session", "x_returns", "x_proposed", "x")
+    assert Keys.named("x") == ("x_session", "x_returns", "x_proposed", "x_paused", "x")
 
 
 def test_stripping():

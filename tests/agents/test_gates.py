@@ -62,6 +62,7 @@ def test_the_very_call_is_shown_before_anything_runs(recorder):
         "choices": ["Approval", "approve", "deny", "modify"],
         "action": {"tool": "book", "arguments": {"flight": "AZ1", "amount": 30}, "call_id": "b"},
         "review": "1-c6124328",
+        "results": [{"tool": "search", "call_id": "a", "arguments": {"city": "Rome"}, "result": "flights to Rome"}],
     }
     result = agent.invoke(Command(resume={"event_label": "Approval", "by": "ana"}), config())
     assert recorder.ran[-1] == ("book", "AZ1", 30)

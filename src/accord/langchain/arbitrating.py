@@ -127,7 +127,7 @@ class _Batch:
             raise UsageError(
                 f"the contract refuses {quote_text(f'?{answer.label}')} like this: {words.refused(made.answer)}"
             )
-        self.state = made.state
+        self.state = made.state._replace(desk=made.state.desk.answered())
         self.notes += made.notes
 
 

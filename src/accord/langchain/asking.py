@@ -122,9 +122,11 @@ None at all if there are none to be had.
 """
 
 
-def show(questions: Sequence[Question], session: str, to: str, error: str | None) -> dict[str, Any]:
-    """The value of an interrupt: one question, or a list of several."""
-    about: dict[str, Any] = {"session": session, "to": to}
+def show(
+    questions: Sequence[Question], session: str, to: str, error: str | None, beside: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The value of an interrupt: one question, or a list of several, and what is shown beside them."""
+    about: dict[str, Any] = {"session": session, "to": to, **beside}
     if len(questions) == 1:
         shown = {**questions[0].shown(), **about}
     else:

@@ -106,7 +106,7 @@ class ThreadHome(Home):
             if change.state is self.opened.state and not change.notes:
                 return change.answer
             if not self._rehearsal:
-                self._record(change.notes)
+                self.record(change.notes)
                 self._law.act(self.opened.state, self.opened.trace, change.notes)
             trace = self._law.trace(self.opened.trace, change.notes)
             self.opened = Opened(self.opened.number, change.state, trace)
@@ -118,7 +118,16 @@ class ThreadHome(Home):
         with self._lock:
             self.opened = opened
 
-    def _record(self, notes: Sequence[Noted | Remark]) -> None:
+    def take(self, judge: Callable[[State], Change[T]]) -> T:
+        """One step that was written down before."""
+        check_turn(self._lock)
+        with self._lock:
+            change = judge(self.opened.state)
+            self.opened = self.opened._replace(state=change.state)
+            return change.answer
+
+    def record(self, notes: Sequence[Noted | Remark]) -> None:
+        """Write down what becomes of a step; `StoreError` if that cannot be."""
         if self._ledger is None:
             return
         contract, protocol = self._law.policy.contract, self._law.policy.protocol

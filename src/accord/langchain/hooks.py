@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from langchain.agents.middleware.types import AgentMiddleware, AgentState, ExtendedModelResponse, hook_config
 from langchain_core.messages import AIMessage, ToolMessage
@@ -25,19 +25,21 @@ from accord.errors import ViolationError
 from accord.integrations.batch import withheld
 from accord.integrations.exchange import ToolCall
 from accord.integrations.guard import words
+from accord.integrations.guard.decisions import Change, Remark
 from accord.integrations.guard.looking import look_at
 from accord.integrations.guard.patience import is_waiting
 from accord.integrations.guard.status import status_of
-from accord.langchain.arbitrating import arbitrate, heed_denials, open_questions, recall, tell_late
+from accord.langchain.arbitrating import arbitrate, heed_denials, recall, tell_late
 from accord.langchain.arguments import Toolbox
 from accord.langchain.asking import DENY, NOBODY
 from accord.langchain.hearing import Hearing
 from accord.langchain.manner import check_durable
 from accord.langchain.messages import broken_calls, pending_calls, refusal, replaced, strip, was_cut_off
-from accord.langchain.people import Asking, ask_about_step, asking, make_step, stands
-from accord.langchain.proposing import NOTHING_YET, has_changed, has_note, note_of, was_moved
+from accord.langchain.people import make_step, stands
+from accord.langchain.proposing import NOTHING_YET, has_note, note_of, was_moved
+from accord.langchain.questions import NOBODY_ASKED, Questions
 from accord.langchain.running import Runner
-from accord.langchain.schema import UNNAMED, make_schema
+from accord.langchain.schema import make_schema
 from accord.langchain.sealing import Where
 from accord.langchain.threads import AsyncThreadSession, Thread, ThreadSession
 from accord.langchain.whole import run_whole
@@ -55,10 +57,8 @@ if TYPE_CHECKING:
     from langgraph.prebuilt.tool_node import ToolCallRequest
     from langgraph.runtime import Runtime
 
-    from accord.integrations.batch import Claim
-    from accord.integrations.guard.decisions import Change, Decision
+    from accord.integrations.guard.decisions import Decision
     from accord.integrations.guard.state import State
-    from accord.langchain.arbitrating import Answered
     from accord.langchain.asking import Answer
     from accord.langchain.law import Law
     from accord.langchain.manner import Manner
@@ -69,17 +69,6 @@ if TYPE_CHECKING:
 __all__ = ["GuardingMiddleware"]
 
 T = TypeVar("T")
-
-
-class Heard(NamedTuple):
-    """What people have answered about a batch, until when that is good, and the number of the last review so far."""
-
-    answered: Sequence[Answered]
-    until: Time | None
-    numbered: int
-
-
-_NOBODY_ASKED = Heard((), None, 0)
 
 
 class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
@@ -97,6 +86,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self._runner = Runner(law, keeping, settings)
         self._toolbox = Toolbox(law.weighs)
         self._hearing = Hearing(law.policy)
+        self._questions = Questions(law, keeping, settings, manner, self._hearing)
 
     @property
     def name(self) -> str:
@@ -130,33 +120,31 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     @hook_config(can_jump_to=["end"])
     def before_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Take in what became of calls; ask for a person's step if there is no other way on."""
+        """Take in what became of calls; ask for a person's step if there is no other way on.
+
+        INVARIANT: what has happened is kept before anybody is asked. So the turn rests in front of the question:
+        `after_agent` sends it back here, in another step of the graph.
+        """
         sitting = self._keeping.sit(state, Where.of(runtime.execution_info))
-        hearing, said = self._hearing, state["messages"]
-        strays = hearing.users and hearing.has_strays(sitting.opened.state, said)
+        strays = self._hearing.users and self._hearing.has_strays(sitting.opened.state, state["messages"])
         if sitting.is_still and not self._law.asks_about_steps and not strays:
             return None
-        asked = answer = None
-        if self._law.asks_about_steps:
-            rehearsed = sitting.rehearse()
-            sitting.fold(rehearsed)
-            asked = rehearsed.state()
-            ask = asking(self._law, self._asking(sitting, runtime, was_moved(state, self._settings)))
-            answer = ask_about_step(self._law, rehearsed, ask)
-        messages = self._fold(sitting, state, runtime)
-        if self._law.policy.is_timed or (self._law.asks_about_calls and not self._keeping.direct):
-            sitting.session.pass_time()
-        if strays:
-            sitting.session.change(lambda session, _: hearing.nobody(session, said))
+        paused = self._is_paused(state)
+        asked, answer = self._questions.about_step(sitting, state, runtime) if paused else (None, None)
+        messages = self._take_in(sitting, state, runtime, strays=strays)
+        session = sitting.session
+        if not paused and self._law.asks_about_steps and self._law.gate(session.state()):
+            kept = {**(self._update(sitting, messages) or {}), **self._shows(sitting)}
+            return {**kept, self._settings.keys.paused: True, "jump_to": "end"}
         if answer is None:
             waits = sitting.can_wait and not messages and not strays
             return self._noticed(state, None if waits else self._update(sitting, messages))
-        if answer.label == DENY and DENY not in self._law.gate(sitting.session.state()):
+        if answer.label == DENY and DENY not in self._law.gate(session.state()):
             return self._noticed(state, self._denied(sitting, answer, messages))
         # A session in a store may have moved on while the person was asked. Then the agent does too, and asks again.
-        same = stands(asked, sitting.session.state())
-        if not same or type(make_step(self._law, sitting.session, answer)) is not Ok:
-            sitting.session.remark("answer came too late", {"label": answer.label, "by": answer.by})
+        same = stands(asked, session.state())
+        if not same or type(make_step(self._law, session, answer)) is not Ok:
+            session.remark("answer came too late", {"label": answer.label, "by": answer.by})
         return self._noticed(state, self._update(sitting, messages))
 
     @hook_config(can_jump_to=["model"])
@@ -177,10 +165,13 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         if len(claims) == 1 and not self._law.listens and not hears and sitting.take_shortcut(claims[0]):
             return self._update(sitting, [])
         said = state["messages"] if hears else ()
-        heard = self._ask_about(sitting, claims, said, state, runtime) if self._law.asks_about_calls else _NOBODY_ASKED
+        asks = self._law.asks_about_calls
+        heard = self._questions.about_calls(sitting, claims, said, state, runtime) if asks else NOBODY_ASKED
         answered, until = heard.answered, heard.until
         messages = self._fold(sitting, state, runtime)
-        if hears:
+        if heard.recorded:
+            self._questions.take_recorded(sitting, said, heard.at)
+        elif hears:
             sitting.session.change(lambda session, at: self._hearing.agent(session, said, at))
         if self._law.listens:
             for direction, label, payload in self._law.spoken(state, sitting.session.state()):
@@ -199,8 +190,14 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         refused = [refusal(d.call.id, d.call.name, d.message) for d in decisions if not d.admitted]
         return self._update(sitting, [*messages, *refused])
 
+    @hook_config(can_jump_to=["model"])
     def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """A turn is over: say how the session stands, and whether the agent has ended it early."""
+        """A turn is over: say how the session stands, and whether the agent has ended it early.
+
+        One that only rests so that people can be asked goes on.
+        """
+        if self._is_paused(state):
+            return {"jump_to": "model"}
         sitting = self._keeping.sit(state, Where.of(runtime.execution_info))
         messages = self._fold(sitting, state, runtime)
         session = sitting.session
@@ -224,8 +221,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             if callable(self._manner.early_end):
                 self._manner.early_end(dict(report))
         # What is shown is written anew, whatever somebody else has put there meanwhile.
-        shown = self._law.public(sitting.opened) if self._law.shows else {}
-        return {**(self._update(sitting, messages) or {}), **shown, self._settings.keys.report: report}
+        return {**(self._update(sitting, messages) or {}), **self._shows(sitting), self._settings.keys.report: report}
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
@@ -282,6 +278,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         """As `after_model`."""
         return await self._beside(self.after_model, state, runtime)
 
+    @hook_config(can_jump_to=["model"])
     async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         """As `after_agent`."""
         return await self._beside(self.after_agent, state, runtime)
@@ -345,43 +342,29 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         observers = run.sitting.session.observers
         return nullcontext() if observers is None else observers.running(run.decision)
 
-    def _ask_about(
-        self,
-        sitting: Sitting,
-        claims: Sequence[Claim],
-        said: Sequence[AnyMessage],
-        state: AgentState[Any],
-        runtime: Runtime[Any],
-    ) -> Heard:
-        """Rehearse the decision about a batch, and ask the people whom it needs."""
-        rehearsed = sitting.rehearse()
-        sitting.fold(rehearsed)
-        if said:
-            rehearsed.change(lambda session, at: self._hearing.agent(session, said, at))
+    def _take_in(
+        self, sitting: Sitting, state: AgentState[Any], runtime: Runtime[Any], *, strays: bool
+    ) -> list[AnyMessage]:
+        """What has happened since the last hook: what became of calls, time, messages that nobody has sent."""
+        messages = self._fold(sitting, state, runtime)
+        if self._law.policy.is_timed or (self._law.asks_about_calls and not self._keeping.direct):
+            sitting.session.pass_time()
+        if strays:
+            sitting.session.change(lambda session, _: self._hearing.nobody(session, state["messages"]))
+        return messages
 
-        def announce() -> None:
-            if self._keeping.direct:
-                sitting.session.change(lambda state, at: open_questions(self._law, state, claims, at))
-
-        changed = has_changed(state, Where.of(runtime.execution_info), self._settings, self._law.policy.contract.digest)
-        ask = asking(self._law, self._asking(sitting, runtime, changed), announce)
-        at, lasts = rehearsed.now(), self._law.policy.review_lasts
-        change, answered = arbitrate(self._law, rehearsed.state(), claims, at, ask)
-        until = None if at is None or lasts is None else at + lasts
-        return Heard(answered, until, change.state.desk.numbered)
-
-    def _asking(self, sitting: Sitting, runtime: Runtime[Any], changed: bool) -> Asking:
-        info = runtime.execution_info
-        task = "" if info is None else info.task_id
-        outermost = self._settings.keys == UNNAMED and not Where.of(info).agent
-        changed = changed or sitting.has_moved_since(task)
-        return Asking(sitting, self._manner.reviewer, task, outermost, changed, self._manner.by_id)
+    def _is_paused(self, state: AgentState[Any]) -> bool:
+        """Whether the turn rests so that people can be asked."""
+        return bool(state.get(self._settings.keys.paused))
 
     def _noticed(self, state: AgentState[Any], update: dict[str, Any] | None) -> dict[str, Any] | None:
-        """The update of a hook that has taken notice of what somebody has done to the session beside the agent."""
-        if not was_moved(state, self._settings):
-            return update
-        return {**(update or {}), self._settings.keys.proposed: NOTHING_YET}
+        """The update of a hook that goes on, with what somebody has done to the session beside the agent in mind."""
+        more: dict[str, Any] = {}
+        if self._is_paused(state):
+            more[self._settings.keys.paused] = False
+        if was_moved(state, self._settings):
+            more[self._settings.keys.proposed] = NOTHING_YET
+        return {**(update or {}), **more} if more else update
 
     def _fold(self, sitting: Sitting, state: AgentState[Any], runtime: Runtime[Any] | None) -> list[AnyMessage]:
         """Take in what became of calls; the messages that take the place of results the model must not see.
@@ -420,13 +403,20 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         update = sitting.update()
         if messages:
             update["messages"] = list(messages)
-        if update and self._law.shows:
-            update.update(self._law.public(sitting.opened))
+        if update:
+            update.update(self._shows(sitting))
         return update or None
+
+    def _shows(self, sitting: Sitting) -> dict[str, Any]:
+        """What the state of the graph shows of the session to everybody."""
+        return self._law.public(sitting.opened) if self._law.shows else {}
 
     def _denied(self, sitting: Sitting, answer: Answer, messages: Sequence[AnyMessage]) -> dict[str, Any]:
         """A person has said no to the only way on: the turn ends here, and the session stays where it is."""
-        sitting.session.remark("denied", {"by": answer.by, "reason": answer.reason})
+        denied = Remark("denied", {"by": answer.by, "reason": answer.reason})
+        sitting.session.change(
+            lambda state, _: Change(state._replace(desk=state.desk.answered()), (denied,), None),
+        )
         because = f": {quote_text(answer.reason, 300)}" if answer.reason else ""
         whose = "" if answer.by == NOBODY else f" by {name_plainly(answer.by)}"
         said = AIMessage(content=f"This was denied{whose}{because}. Nothing more was done.")

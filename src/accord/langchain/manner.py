@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from accord.errors import UsageError
+from accord.trace.redaction import Redaction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 __all__ = ["EarlyEnd", "Manner", "check_durable"]
 
@@ -17,7 +18,7 @@ EarlyEnd: TypeAlias = "Literal['note', 'raise'] | Callable[[dict[str, Any]], obj
 class Manner:
     """How a middleware behaves towards models and people, whatever its law."""
 
-    __slots__ = ("by_id", "durable", "early_end", "hide", "reviewer", "tool_errors")
+    __slots__ = ("by_id", "durable", "early_end", "hide", "redaction", "reviewer", "tool_errors")
 
     def __init__(
         self,
@@ -28,6 +29,7 @@ class Manner:
         tool_errors: Literal["tell", "raise"] = "tell",
         durable: bool = False,
         by_id: bool = False,
+        redact: Iterable[str] = (),
     ) -> None:
         if reviewer is not None and (not isinstance(reviewer, str) or not reviewer.strip()):
             raise UsageError(f"`reviewer` says who is asked, got {reviewer!r}")
@@ -41,6 +43,7 @@ class Manner:
         self.tool_errors = tool_errors
         self.durable = durable
         self.by_id = by_id
+        self.redaction = Redaction(redact)
 
 
 def check_durable(config: Mapping[str, Any]) -> None:

@@ -52,7 +52,9 @@ class AccordMiddleware(GuardingMiddleware):
     `strict` are as in `Guard`; what the user and the agent say is in the messages. `gates` says when people are asked:
     `call`, about the very call that needs them, or `session`, as soon as the session cannot go on without. `reviewer`
     is who they are, for questions, and for answers that do not say `by` whom they are; without it, each has to. With
-    `by_id=True` every answer has to name its question too.
+    `by_id=True` every answer has to name its question too. What is shown to them beside a question is what tools have
+    returned since they last answered; `redact` has JSON pointers to what they must not see of that, and of the call:
+    `["/results/*/result/iban", "/action/arguments/iban"]`.
     `early_end` says what happens when a turn ends and the session is not complete. With `hide=False` the model sees all
     tools. With `tool_errors="raise"` an error of a tool ends the run. With `durable=True` no tool runs unless every
     step of the graph is kept before the next one.
@@ -87,6 +89,7 @@ class AccordMiddleware(GuardingMiddleware):
         tool_errors: Literal["tell", "raise"] = "tell",
         durable: bool = False,
         by_id: bool = False,
+        redact: Iterable[str] = (),
         name: str = "accord",
         when_over: WhenOver = "refuse",
         events: Iterable[str] = (),
@@ -95,7 +98,13 @@ class AccordMiddleware(GuardingMiddleware):
         if not isinstance(contract, Contract):
             contract = compile_contract(contract)
         manner = Manner(
-            reviewer=reviewer, hide=hide, early_end=early_end, tool_errors=tool_errors, durable=durable, by_id=by_id
+            reviewer=reviewer,
+            hide=hide,
+            early_end=early_end,
+            tool_errors=tool_errors,
+            durable=durable,
+            by_id=by_id,
+            redact=redact,
         )
         if gates not in {"call", "session"}:
             raise UsageError(f"`gates` is `call` or `session`, got {gates!r}")

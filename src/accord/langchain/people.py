@@ -6,7 +6,7 @@ That a person is asked is written down when it happens, not when the hook is run
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from langgraph.errors import GraphInterrupt
 from langgraph.types import interrupt
@@ -27,11 +27,13 @@ if TYPE_CHECKING:
     from accord.integrations.guard.decisions import Change
     from accord.integrations.guard.state import State
     from accord.langchain.asking import Answer, Ask
+    from accord.langchain.evidence import Evidence
     from accord.langchain.law import Law
     from accord.langchain.law_session import LawSession
     from accord.langchain.sessions import Sitting
     from accord.machine.clocks import Time
     from accord.monitor import Verdict
+    from accord.trace.redaction import Redaction
 
 __all__ = ["Asking", "ask_about_step", "asking", "make_step", "stands"]
 
@@ -54,10 +56,14 @@ class Asking(NamedTuple):
     numbers: bool
     changed: bool
     by_id: bool
+    redaction: Redaction
 
 
-def asking(law: Law, where: Asking, announce: Callable[[], None] = lambda: None) -> Ask:
-    """Ask by an interrupt, again and again until the answer is one; `announce` is told whenever somebody is asked."""
+def asking(law: Law, where: Asking, evidence: Evidence, announce: Callable[[], None] = lambda: None) -> Ask:
+    """Ask by an interrupt, again and again until the answer is one; `announce` is told whenever somebody is asked.
+
+    `evidence` is what people are shown beside the questions.
+    """
     to = where.reviewer or ANYBODY
     unnamed = where.reviewer or (None if law.needs_names else NOBODY)
     asked: set[str] = set()
@@ -67,7 +73,7 @@ def asking(law: Law, where: Asking, announce: Callable[[], None] = lambda: None)
         named = [question._replace(review=name) for name, question in zip(names, questions, strict=True)]
         asked.update(names)
         while True:
-            shown = show(named, where.sitting.name, to, error)
+            shown = _shown(named, where, evidence, to, error)
             try:
                 given = interrupt(shown)
             except GraphInterrupt:
@@ -83,6 +89,16 @@ def asking(law: Law, where: Asking, announce: Callable[[], None] = lambda: None)
                 error = str(wrong)
 
     return ask
+
+
+def _shown(
+    questions: Sequence[Question], where: Asking, evidence: Evidence, to: str, error: str | None
+) -> dict[str, Any]:
+    """The value of an interrupt, without what must not be seen."""
+    if where.redaction:
+        evidence, actions = evidence.under(where.redaction, [question.about for question in questions])
+        questions = [question._replace(about=about) for question, about in zip(questions, actions, strict=True)]
+    return show(questions, where.sitting.name, to, error, evidence.shown())
 
 
 def _name(question: Question, where: Asking) -> str:
@@ -139,7 +155,10 @@ def make_step(law: Law, session: LawSession, answer: Answer) -> Verdict:
     meta: dict[str, object] | None = {"reason": answer.reason} if answer.reason else None
 
     def step(state: State, at: Time | None) -> Change[Verdict]:
-        return law.happen(state, "?", answer.label, answer.payload, answer.by, at, meta)
+        made = law.happen(state, "?", answer.label, answer.payload, answer.by, at, meta)
+        if type(made.answer) is not Ok:
+            return made
+        return made._replace(state=made.state._replace(desk=made.state.desk.answered()))
 
     return session.change(step)
 

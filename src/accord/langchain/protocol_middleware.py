@@ -45,9 +45,10 @@ class CheckpointedProtocolMiddleware:
 
     `tool_refs` are the tools that it watches; calls of others pass. `on_violation` is a function that gets the
     `ViolationEvent`; whatever it returns, the call does not run. It may also be `block`, `raise` or `observe`.
-    `secret`, `ledger`, `reviewer`, `by_id`, `early_end`, `observers` and `when_over` are as in `AccordMiddleware`. A
-    person's step may be taken without a name; the ledger then says that nobody was named. `events` names the steps of
-    people (`interrupt=True`) that the program may report all the same, by `session(…).receive`.
+    `secret`, `ledger`, `reviewer`, `by_id`, `redact`, `early_end`, `observers` and `when_over` are as in
+    `AccordMiddleware`. A person's step may be taken without a name; the ledger then says that nobody was named.
+    `events` names the steps of people (`interrupt=True`) that the program may report all the same, by
+    `session(…).receive`.
     """
 
     def __init__(  # noqa: PLR0913 - what a middleware can be told, all by name
@@ -64,6 +65,7 @@ class CheckpointedProtocolMiddleware:
         observers: Sequence[Observer] = (),
         when_over: WhenOver = "refuse",
         events: Iterable[str] = (),
+        redact: Iterable[str] = (),
     ) -> None:
         if not isinstance(fsm, ProtocolFSM):
             raise UsageError(f"a `ProtocolFSM` was expected, got {fsm!r}")
@@ -76,7 +78,7 @@ class CheckpointedProtocolMiddleware:
         clock = None if ledger is None else time.time
         told = tuple(check_observers(observers))
         settings = Settings(Keys.named("fsm"), secret, ledger, clock, on_decision(on_violation), told)
-        manner = Manner(reviewer=reviewer, early_end=early_end, by_id=by_id)
+        manner = Manner(reviewer=reviewer, early_end=early_end, by_id=by_id, redact=redact)
         keeping = CheckpointKeeping(law, settings)
         self._middleware = GuardingMiddleware("CheckpointedProtocolMiddleware", law, keeping, settings, manner)
 
@@ -90,10 +92,11 @@ class ProtocolEnforcerMiddleware:
     """A monitor of one's own for an agent: `create_agent(…, middleware=[this.middleware])`.
 
     All threads of the agent share the one session of the monitor; `monitor.reset()` begins it anew.
-    `reviewer`, `by_id`, `early_end`, `observers` and `when_over` are as in `AccordMiddleware`, `events` as above.
+    `reviewer`, `by_id`, `redact`, `early_end`, `observers` and `when_over` are as in `AccordMiddleware`, `events` as
+    above.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - as above
         self,
         monitor: ProtocolMonitor,
         tool_refs: Sequence[ToolRef] = (),
@@ -104,6 +107,7 @@ class ProtocolEnforcerMiddleware:
         observers: Sequence[Observer] = (),
         when_over: WhenOver = "refuse",
         events: Iterable[str] = (),
+        redact: Iterable[str] = (),
     ) -> None:
         if not isinstance(monitor, ProtocolMonitor):
             raise UsageError(f"a `ProtocolMonitor` was expected, got {monitor!r}")
@@ -112,7 +116,7 @@ class ProtocolEnforcerMiddleware:
         law = ProtocolLaw(monitor.fsm, _tools(tool_refs), observes=observes, when_over=when_over, events=events)
         told = tuple(check_observers(observers))
         settings = Settings(Keys.named("fsm"), None, None, None, "block", told)
-        manner = Manner(reviewer=reviewer, early_end=early_end, by_id=by_id)
+        manner = Manner(reviewer=reviewer, early_end=early_end, by_id=by_id, redact=redact)
         keeping = MonitorKeeping(law, monitor, told)
         self._middleware = GuardingMiddleware("ProtocolEnforcerMiddleware", law, keeping, settings, manner)
 

@@ -1,8 +1,9 @@
-"""What a graph's state has for us: four keys, of which callers see one and can write none.
+"""What a graph's state has for us: five keys, of which callers see one and can write none.
 
 `<name>_session` holds the session, written by one node at a time. `<name>_returns` holds what became of calls that run
 side by side, each in a task of its own: they only add to it, by a reducer, and the next hook takes everything off
-again. `<name>` is a report for whoever reads the result; nobody here ever reads it.
+again. `<name>_paused` says that a turn rests so that people can be asked about what is kept already. `<name>` is a
+report for whoever reads the result; nobody here ever reads it.
 """
 
 from __future__ import annotations
@@ -29,12 +30,13 @@ class Keys(NamedTuple):
     session: str
     returns: str
     proposed: str
+    paused: str
     report: str
 
     @classmethod
     def named(cls, name: str) -> Keys:
         """The keys of a middleware of that name."""
-        return cls(f"{name}_session", f"{name}_returns", f"{name}_proposed", name)
+        return cls(f"{name}_session", f"{name}_returns", f"{name}_proposed", f"{name}_paused", name)
 
 
 UNNAMED = Keys.named("accord")
@@ -58,6 +60,7 @@ def make_schema(keys: Keys, more: dict[str, Any] | None = None) -> type[AgentSta
         keys.session: NotRequired[Annotated[str, PrivateStateAttr]],
         keys.returns: NotRequired[Annotated[list[Any], PrivateStateAttr, add_returns]],
         keys.proposed: NotRequired[Annotated[str | None, PrivateStateAttr]],
+        keys.paused: NotRequired[Annotated[bool, PrivateStateAttr]],
         keys.report: NotRequired[Annotated[dict[str, Any], OmitFromInput]],
         **(more or {}),
     }

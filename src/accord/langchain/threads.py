@@ -84,6 +84,8 @@ class Thread:
             return answer, None, node
         if self.law.asks_about_calls or self.law.asks_about_steps:  # people may be asked something else now
             update[self._keys.proposed] = MOVED
+        if values.get(self._keys.paused):  # else the step beside it would be the end of the turn that rests
+            update["jump_to"] = "model"
         return answer, {**update, **self.law.public(sitting.opened)}, node
 
     def __str__(self) -> str:

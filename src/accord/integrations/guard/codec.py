@@ -71,6 +71,7 @@ class _Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     heard: tuple[str, ...] = ()
     ahead: int | float = 0
     idle: int = 0
+    seen: str | None = None
 
 
 # Made once, while the module is imported: making them is not safe when several threads do it at the same time.
@@ -92,6 +93,7 @@ def write(state: State) -> msgspec.Raw:
         desk.heard,
         desk.ahead,
         desk.idle,
+        desk.seen,
     )
     return msgspec.Raw(_ENCODER.encode(kept))
 
@@ -115,7 +117,16 @@ def read_beside(data: bytes) -> tuple[tuple[Logged, ...], Desk]:
     done = tuple([Done(*pair) for pair in kept.done])
     reviews = tuple([Review(*astuple(review)) for review in kept.reviews])
     return log, Desk(
-        done, kept.refusals, reviews, kept.stopped, kept.numbered, kept.now, kept.heard, kept.ahead, kept.idle
+        done,
+        kept.refusals,
+        reviews,
+        kept.stopped,
+        kept.numbered,
+        kept.now,
+        kept.heard,
+        kept.ahead,
+        kept.idle,
+        kept.seen,
     )
 
 

@@ -168,7 +168,8 @@ def decide(
 ) -> Change[Review]:
     """The decision of a person; about a lost call it says what became of that. `UsageError` if it cannot be taken."""
     decided = reviewing.decide(policy, state, identity, answer, by=by, reason=reason, payload=payload, at=at)
-    ticket = decided.answer.call
+    ticket, state = decided.answer.call, decided.state
+    decided = decided._replace(state=state._replace(desk=state.desk.answered()))
     if ticket is None:
         return decided
     said = f"{by} says so" if reason is None else f"{by}: {reason}"

@@ -87,7 +87,7 @@ class Desk(NamedTuple):
     in a row in which something was refused and nothing went on. `stopped` says why nothing runs any more. `numbered` is
     the number of reviews and of calls without an id so far. `heard` are the last messages of a conversation that the
     session knows, by digests of their ids. `now` is the time of the session, and `ahead` by how much that is later than
-    its clock (see `timing`).
+    its clock (see `timing`). `seen` is the last call that had run when a person last answered.
     """
 
     done: tuple[Done, ...] = ()
@@ -99,6 +99,11 @@ class Desk(NamedTuple):
     heard: tuple[str, ...] = ()
     ahead: Time = 0
     idle: int = 0
+    seen: str | None = None
+
+    def answered(self) -> Desk:
+        """The desk after a person has answered: what has run until then was there to be seen."""
+        return self._replace(seen=self.done[-1].ticket) if self.done else self
 
 
 EMPTY_DESK = Desk()
