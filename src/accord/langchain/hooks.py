@@ -25,7 +25,6 @@ from accord.errors import ViolationError
 from accord.integrations.batch import withheld
 from accord.integrations.exchange import ToolCall
 from accord.integrations.guard import words
-from accord.integrations.guard.decisions import Change, Remark
 from accord.integrations.guard.looking import look_at
 from accord.integrations.guard.patience import is_waiting
 from accord.integrations.guard.status import status_of
@@ -35,7 +34,7 @@ from accord.langchain.asking import DENY, NOBODY
 from accord.langchain.hearing import Hearing
 from accord.langchain.manner import check_durable
 from accord.langchain.messages import broken_calls, pending_calls, refusal, replaced, strip, was_cut_off
-from accord.langchain.people import make_step, stands
+from accord.langchain.people import deny_step, make_step, stands
 from accord.langchain.proposing import NOTHING_YET, has_note, note_of, was_moved
 from accord.langchain.questions import NOBODY_ASKED, Questions
 from accord.langchain.running import Runner
@@ -57,7 +56,7 @@ if TYPE_CHECKING:
     from langgraph.prebuilt.tool_node import ToolCallRequest
     from langgraph.runtime import Runtime
 
-    from accord.integrations.guard.decisions import Decision
+    from accord.integrations.guard.decisions import Change, Decision
     from accord.integrations.guard.state import State
     from accord.langchain.asking import Answer
     from accord.langchain.law import Law
@@ -413,10 +412,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def _denied(self, sitting: Sitting, answer: Answer, messages: Sequence[AnyMessage]) -> dict[str, Any]:
         """A person has said no to the only way on: the turn ends here, and the session stays where it is."""
-        denied = Remark("denied", {"by": answer.by, "reason": answer.reason})
-        sitting.session.change(
-            lambda state, _: Change(state._replace(desk=state.desk.answered()), (denied,), None),
-        )
+        deny_step(sitting.session, answer)
         because = f": {quote_text(answer.reason, 300)}" if answer.reason else ""
         whose = "" if answer.by == NOBODY else f" by {name_plainly(answer.by)}"
         said = AIMessage(content=f"This was denied{whose}{because}. Nothing more was done.")

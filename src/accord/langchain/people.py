@@ -13,6 +13,7 @@ from langgraph.types import interrupt
 
 from accord.canonical import encode
 from accord.errors import UsageError
+from accord.integrations.guard.decisions import Change, Remark
 from accord.integrations.guard.words import refused
 from accord.langchain.asking import APPROVE, DENY, NOBODY, Question, read_answers, show
 from accord.langchain.homes import ThreadHome
@@ -24,7 +25,6 @@ from accord.projection.plain import plainly
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from accord.integrations.guard.decisions import Change
     from accord.integrations.guard.state import State
     from accord.langchain.asking import Answer, Ask
     from accord.langchain.evidence import Evidence
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from accord.monitor import Verdict
     from accord.trace.redaction import Redaction
 
-__all__ = ["Asking", "ask_about_step", "asking", "make_step", "stands"]
+__all__ = ["Asking", "ask_about_step", "asking", "deny_step", "make_step", "stands"]
 
 ANYBODY = "human"
 """To whom a question goes if the program does not say."""
@@ -80,7 +80,8 @@ def asking(law: Law, where: Asking, evidence: Evidence, announce: Callable[[], N
                 # INVARIANT: if this cannot be written down, its error takes the place of the question.
                 announce()
                 where.sitting.note_asked(where.task)
-                where.sitting.session.remark("person asked", {"shown": shown, "to": to})
+                session = where.sitting.session
+                session.remark("person asked", {"shown": shown, "to": to, **_when(session.now())})
                 raise
             try:
                 answers = read_answers(given, named, unnamed, _why_by_id(where, len(asked)))
@@ -161,6 +162,20 @@ def make_step(law: Law, session: LawSession, answer: Answer) -> Verdict:
         return made._replace(state=made.state._replace(desk=made.state.desk.answered()))
 
     return session.change(step)
+
+
+def deny_step(session: LawSession, answer: Answer) -> None:
+    """Nobody makes a step, because a person has said no to it."""
+
+    def deny(state: State, at: Time | None) -> Change[None]:
+        told = {"by": answer.by, "reason": answer.reason, **_when(at)}
+        return Change(state._replace(desk=state.desk.answered()), (Remark("denied", told),), None)
+
+    session.change(deny)
+
+
+def _when(at: Time | None) -> dict[str, object]:
+    return {} if at is None else {"at": at}
 
 
 def stands(asked: State | None, now: State) -> bool:
