@@ -62,7 +62,7 @@ docs: $(READY)
 	$(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) $(BENCH) web/node_modules site build .mutants .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(BENCH) web/node_modules tests/coding_agents/node_modules site build .mutants .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 # What it takes to use accord; the tests take thirty times as much.
 $(LIGHT): pyproject.toml constraints.txt

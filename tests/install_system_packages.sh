@@ -6,7 +6,7 @@ command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres >/dev/nu
 command -v redis-server >/dev/null || missing="$missing redis-server"
 command -v chromium >/dev/null || missing="$missing chromium"
 command -v java >/dev/null || missing="$missing default-jre-headless" # audits on Spark
-command -v npm >/dev/null || missing="$missing npm"                   # the page of the studio
+command -v npm >/dev/null || missing="$missing npm"                   # the page of the studio, coding agents
 
 if [ -n "$missing" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     echo "installing$missing for the tests …"
@@ -18,13 +18,16 @@ if [ -n "$missing" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; the
 fi
 [ -z "$missing" ] || echo "!!! CANNOT INSTALL$missing HERE: what needs it is NOT TESTED. !!!"
 
-# What the studio's page is built and tested with.
-web="$(dirname "$0")/../web"
-if [ ! "$web/node_modules/.ready" -nt "$web/package-lock.json" ]; then
-    if command -v npm >/dev/null && (cd "$web" && timeout 300 npm ci --ignore-scripts --silent); then
-        touch "$web/node_modules/.ready"
+# The packages of npm that a folder's lock file names; what is not tested without them.
+npm_packages() {
+    folder="$(dirname "$0")/../$1"
+    [ ! "$folder/node_modules/.ready" -nt "$folder/package-lock.json" ] || return 0
+    if command -v npm >/dev/null && (cd "$folder" && timeout 300 npm ci --ignore-scripts --silent); then
+        touch "$folder/node_modules/.ready"
     else
-        echo "!!! CANNOT INSTALL the packages of web/ HERE: that the studio's page matches its source is NOT TESTED. !!!"
+        echo "!!! CANNOT INSTALL the packages of $1/ HERE: $2 is NOT TESTED. !!!"
     fi
-fi
+}
+npm_packages web "that the studio's page matches its source"
+npm_packages tests/coding_agents "accord in Claude Code"
 exit 0
