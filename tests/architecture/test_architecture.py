@@ -81,3 +81,7 @@ def test_no_registry_address_is_tracked():
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
     assert "uv.lock" not in tracked
     assert "index-url" not in (ROOT / "constraints.txt").read_text()
+    for folder in ("web", "tests/coding_agents"):
+        lock = (ROOT / folder / "package-lock.json").read_text()
+        assert "resolved" not in lock and "registry" not in lock
+        assert lock.count('"integrity"') == lock.count('"version"') >= 8

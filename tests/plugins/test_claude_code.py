@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
+import accord
 from accord.templates import template
 from tests.coding_agents.claude_code import claude_code
 from tests.coding_agents.scripted_model import Use, scripted
 
 ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "docs" / "studio.md", ROOT / "plugins" / "protocol-builder" / "README.md"]
 NAME = "protocol-builder:protocol-builder"
 BASE = re.compile(r"^Base directory for this skill: (.+)$", re.MULTILINE)
 
@@ -53,18 +55,15 @@ def test_the_manifests_are_as_claude_code_wants_them(folder, tmp_path):
         done(claude_code(tmp_path / "home", model).run("plugin", "validate", "--strict", ROOT / folder))
 
 
-def test_installing_from_a_folder(tmp_path):
+def test_installing_from_a_folder_as_the_pages_say(tmp_path):
+    commands, *others = (re.findall(r"/(plugin (?:marketplace|install) [^\n`]+)", page.read_text()) for page in PAGES)
+    assert len(commands) == 2 and others == [commands, commands]
     with scripted() as model:
         claude = claude_code(tmp_path / "home", model)
-        done(claude.run("plugin", "marketplace", "add", ROOT))
-        done(claude.run("plugin", "install", "protocol-builder"))
+        for command in commands:
+            done(claude.run(*command.replace("path/to/accord", str(ROOT)).split()))
         (listed,) = json.loads(done(claude.run("plugin", "list", "--json")))
-    manifest = json.loads((ROOT / "plugins" / "protocol-builder" / ".claude-plugin" / "plugin.json").read_text())
-    assert (listed["id"], listed["version"], listed["enabled"]) == (
-        "protocol-builder@accord",
-        manifest["version"],
-        True,
-    )
+    assert (listed["id"], listed["version"], listed["enabled"]) == ("protocol-builder@accord", accord.__version__, True)
     assert model.strayed == []
 
 
