@@ -2,7 +2,7 @@
 
 The package brings a program for each platform; that one is started, so that no Node of a certain version has to be
 there. Nothing of this process's environment reaches it but where programs and accord are. Its proxy is the scripted
-model: whatever it wants from elsewhere is refused, and stands in `strayed`.
+model: whatever it wants from elsewhere is refused, and fails the test.
 """
 
 from __future__ import annotations

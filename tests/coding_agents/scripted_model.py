@@ -1,9 +1,8 @@
 """A model that says what a test has written down, for coding agents: Anthropic's Messages API on a loopback port.
 
-A request that offers tools is a step of the agent and is answered with the next turn of the script. Agents also ask for
-titles and summaries, without tools: those get a word, and are not counted. A turn may be a function of what was asked,
-so that the model can tell what it was shown. Nothing else is served. An agent that is given this address as its proxy
-too is seen when it tries to reach somebody else.
+Each request for a message is answered, as a stream, with the next turn of the script. A turn may be a function of what
+was asked, so that the model can go on from what it was shown. A request for anything else fails the test. With this
+address as its proxy too, an agent that tries to reach somebody else is seen.
 """
 
 from __future__ import annotations
@@ -35,11 +34,6 @@ class Asked:
     body: dict[str, object]
 
     @property
-    def tools(self) -> set[str]:
-        """Names of the tools on offer."""
-        return {tool["name"] for tool in self.body.get("tools", ())}
-
-    @property
     def text(self) -> str:
         """All that the model can read, instructions and conversation."""
         return "\n".join(_texts([self.body.get("system", ""), self.body["messages"]]))
@@ -64,16 +58,12 @@ class ScriptedModel:
     script: list[Turn]
     url: str = ""
     asked: list[Asked] = field(default_factory=list)
-    """The steps of the agent, in order."""
-    strayed: list[str] = field(default_factory=list)
-    """Requests for anything but a message."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def answer(self, body: dict[str, object]) -> dict[str, object] | None:
         """The message that answers a request, `None` where the script has no more."""
+        assert body["stream"]
         asked = Asked(body)
-        if not asked.tools:
-            return _message(body["model"], "aside", "ok")
         with self.lock:
             self.asked.append(asked)
             number = len(self.asked)
@@ -136,43 +126,36 @@ def scripted(*script: Turn) -> Iterator[ScriptedModel]:
     """A model that listens."""
     model = ScriptedModel(list(script))
     problems: list[BaseException] = []
+    strayed: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         timeout = WITHIN
 
         def do_POST(self):
-            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            match urlsplit(self.path).path:
-                case "/v1/messages":
-                    self.say(body)
-                case "/v1/messages/count_tokens":
-                    self.give(200, {"input_tokens": 1})
-                case _:
-                    self.stray()
-
-        def say(self, body):
+            body = self.rfile.read(int(self.headers["content-length"]))
+            if urlsplit(self.path).path != "/v1/messages":
+                self.stray()
+                return
             try:
-                message = model.answer(body)
+                message = model.answer(json.loads(body))
             except BaseException as error:
                 problems.append(error)
                 raise
             if message is None:
-                error = {"type": "invalid_request_error", "message": "the script has no more turns"}
-                self.give(400, {"type": "error", "error": error})
-            elif body.get("stream"):
+                self.refuse(400, "invalid_request_error", "the script has no more turns")
+            else:
                 lines = "".join(f"event: {each['type']}\ndata: {json.dumps(each)}\n\n" for each in _events(message))
                 self.send(200, "text/event-stream", lines.encode())
-            else:
-                self.give(200, message)
 
         def stray(self):
-            model.strayed.append(f"{self.command} {self.path}")
-            self.give(404, {"type": "error", "error": {"type": "not_found_error", "message": "there is nothing here"}})
+            strayed.append(f"{self.command} {self.path}")
+            self.refuse(404, "not_found_error", "there is nothing here")
 
         do_GET = do_HEAD = do_CONNECT = do_PUT = do_DELETE = do_OPTIONS = stray  # noqa: N815 - names of http.server
 
-        def give(self, status, answer):
+        def refuse(self, status, kind, why):
+            answer = {"type": "error", "error": {"type": kind, "message": why}}
             self.send(status, "application/json", json.dumps(answer).encode())
 
         def send(self, status, kind, body):
@@ -199,3 +182,4 @@ def scripted(*script: Turn) -> Iterator[ScriptedModel]:
         thread.join(WITHIN)
         server.server_close()
         assert not thread.is_alive() and problems == []
+        assert strayed == [], "the agent has asked for something else than a message"
