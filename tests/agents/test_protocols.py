@@ -10,8 +10,10 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
+from langchain.agents.structured_output import ToolStrategy
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
+from pydantic import BaseModel
 
 from accord import CorruptSessionError, Ledger, MemorySink, Monitor, StoreError, UsageError
 from accord.langchain import (
@@ -485,3 +487,29 @@ def test_who_made_a_step_is_written_down_also_if_nobody_was_named(recorder, answ
         (by,) = [entry["by"] for entry in entries if str(entry.get("event")).startswith("?Yes")]
         assert result["fsm_state"] == "done"
     assert by == expected
+
+
+class PresentOptions(BaseModel):
+    options: list[str]
+
+
+def test_a_structured_response_is_an_event_once(recorder):
+    """LangChain keeps the last one in the state; what the model said in another turn it has not said in this one."""
+    search = ref(recorder.tools[0])
+    fsm = (
+        ProtocolFSM(initial="idle")
+        .add_transition(Transition(source="idle", tool=search, phase="send", target="searching"))
+        .add_transition(Transition(source="searching", tool=search, phase="recv", target="results"))
+        .add_transition(event("results", "PresentOptions", "idle", "send", match_structured_response=PresentOptions))
+        .mark_terminal("idle")
+    )
+    middleware = CheckpointedProtocolMiddleware(fsm=fsm, tool_refs=[search]).middleware
+    present = say(call("PresentOptions", "p", options=["AZ1"]))
+    script = [say(call("search", "c1")), present, say(call("search", "c2")), "nothing there", present]
+    agent, _ = agent_of(script, middleware, recorder, response_format=ToolStrategy(PresentOptions))
+    agent.invoke(asked(), config())
+    result = agent.invoke(asked("to Oslo, then"), config())
+    assert result["fsm_state"] == "results"
+    assert result["fsm_trace"].count("send:PresentOptions") == 1
+    result = agent.invoke(asked("well?"), config())
+    assert (result["fsm_state"], result["fsm_trace"].count("send:PresentOptions")) == ("idle", 2)

@@ -44,27 +44,6 @@ from accord import (
 )
 from accord.integrations.langfuse import LangfuseMonitor
 
-# As the project started from it, with nothing changed but the name of the package.
-EXAMPLE = """
-from langfuse import get_client
-from accord.integrations.langfuse import LangfuseMonitor
-
-langfuse = get_client()
-
-with langfuse.start_as_current_observation(name="agent-run") as trace:
-    monitor = LangfuseMonitor(
-        protocol="!Request.?{ToolCall.!ToolResult.end, FinalAnswer.end}",
-        langfuse=langfuse,
-    )
-
-    monitor.send("Request")       # guardrail: ok ✓
-    monitor.receive("ToolCall")   # guardrail: ok ✓
-    monitor.send("ToolResult")    # guardrail: ok ✓
-    monitor.send("ExtraCall")     # guardrail: VIOLATION ✗
-
-langfuse.flush()
-"""
-
 
 @pytest.fixture
 def receiver():
@@ -84,45 +63,6 @@ def score(receiver, span):
         return None
     assert (found["name"], found["dataType"], found["traceId"]) == ("protocol_compliance", "BOOLEAN", span.trace)
     return {1.0: True, 0.0: False}[found["value"]]
-
-
-# -- the example -----------------------------------------------------------------------------------------------------
-
-
-def test_the_example_as_written(receiver):
-    environment = {
-        **os.environ,
-        "LANGFUSE_PUBLIC_KEY": "pk",
-        "LANGFUSE_SECRET_KEY": "sk",
-        "LANGFUSE_BASE_URL": receiver.url,
-    }
-    subprocess.run([sys.executable, "-W", "error", "-c", EXAMPLE], env=environment, check=True, timeout=2 * WITHIN)
-    run, steps = receiver.named("agent-run"), receiver.guardrails()
-    assert [step.name for step in steps] == ["!Request", "?ToolCall", "!ToolResult", "!ExtraCall"]
-    assert {(step.trace, step.parent) for step in steps} == {(run.trace, run.id)}
-    assert [step.input for step in steps] == [
-        {
-            "action": step.name,
-            "direction": direction,
-            "label": step.name[1:],
-            "payload": None,
-            "protocol": "!Request.?{ToolCall.!ToolResult.end, FinalAnswer.end}",
-        }
-        for step, direction in zip(steps, ["send", "receive", "send", "send"], strict=True)
-    ]
-    assert [step.output["passed"] for step in steps] == [True, True, True, False]
-    assert steps[3].output == {
-        "passed": False,
-        "verdict": "violation",
-        "explanation": "`ExtraCall` is not allowed: the protocol is over, and nothing more may happen.",
-        "expected": [],
-        "got": "!ExtraCall",
-        "clause": "protocol",
-        "role": None,
-        "position": 3,
-    }
-    assert [score(receiver, step) for step in steps] == [True, True, True, False]
-    assert len(receiver.scores) == 4
 
 
 # -- what is recorded ------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Trace contracts as their users write them, and what is known to go wrong with them elsewhere."""
+"""What is known to go wrong with trace contracts elsewhere."""
 
 from __future__ import annotations
 
@@ -6,152 +6,18 @@ import copy
 import json
 
 import pytest
-import yaml
-from click.testing import CliRunner
 
 from accord import (
     AgentProbe,
-    FingerprintConfig,
-    OnViolationConfig,
     TraceConfig,
-    TraceContractsConfig,
     TraceEvent,
     TracePayloadNormaliser,
     TraceRecorder,
-    TraceStoreConfig,
     load_trace_config,
     trace_fingerprint,
     validate_with_config,
 )
-from accord.cli.app import app
 from accord.errors import ContractError
-from accord.trace import Violation
-
-EXAMPLE = """
-version: 1
-enabled: true
-store:
-  mode: full
-  include_payloads: true
-contracts:
-  enabled: true
-  fail_fast: false
-  stream_boundaries:
-    enabled: true
-  tool_payloads:
-    enabled: true
-    tools:
-      calculator:
-        args_schema:
-          required: [x, y]
-          properties:
-            x: {type: integer}
-            y: {type: integer}
-fingerprint:
-  enabled: true
-  algorithm: sha256
-  normaliser:
-    kind: builtin
-    name: structural_v1
-    config:
-      drop_keys: [request_id, response_id, created, timestamp, latency_ms]
-      hash_paths: [result, raw]
-      hash_strings_over: 512
-on_violation:
-  mode: record
-"""
-
-
-def run(config, x=1):
-    tools = {"calculator": lambda **given: sum(given.values())}
-    probe = AgentProbe(tools=tools, trace_config=config)
-    return probe.run(lambda data, tools: tools["calculator"](**data), {"x": x, "y": 2})
-
-
-def test_the_classes_have_the_fields_that_are_known():
-    config = TraceConfig()
-    assert (config.version, config.enabled) == (1, True)
-    assert isinstance(config.store, TraceStoreConfig) and isinstance(config.fingerprint, FingerprintConfig)
-    assert isinstance(config.contracts, TraceContractsConfig) and isinstance(config.on_violation, OnViolationConfig)
-
-
-AS_WRITTEN = """
-from accord.trace_config import load_trace_config
-with open("trace_config.yaml") as f:
-    import yaml
-    config_dict = yaml.safe_load(f)
-config = load_trace_config(config_dict)
-contracts = config.to_contracts()
-
-from accord import AgentProbe, TraceConfig, load_trace_config, validate_with_config
-tools = {"calculator": lambda **given: given}
-probe = AgentProbe(tools=tools, trace_config=config)
-result = probe.run(model, data)
-if result.metadata.get("custom", {}).get("trace", {}).get("violations"):
-    print("Violations found:", result.metadata["custom"]["trace"]["violations"])
-"""
-
-
-def test_the_examples_run_as_they_are_written(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "trace_config.yaml").write_text(EXAMPLE)
-    names = {"model": lambda data, tools: tools["calculator"](**data), "data": {"x": "", "y": ""}}
-    exec(AS_WRITTEN, names)  # noqa: S102 - as users write it
-    assert capsys.readouterr().out.startswith("Violations found: [{'code': 'TOOL_INVALID_ARG_TYPE', 'event_seq': 0")
-    assert set(names["contracts"]) == {"tool_schemas", "tool_order_rules", "toggles", "fail_fast"}
-    config = names["config"]
-    assert config == load_trace_config(EXAMPLE) == load_trace_config(tmp_path / "trace_config.yaml")
-    assert config.contracts.tool_payloads.tools["calculator"].args_schema["required"] == ["x", "y"]
-
-
-def test_compiling_to_contracts():
-    contracts = load_trace_config(EXAMPLE).to_contracts()
-    assert list(contracts) == ["tool_schemas", "tool_order_rules", "toggles", "fail_fast"]
-    assert contracts["tool_schemas"]["calculator"]["args_schema"]["required"] == ["x", "y"]
-    assert contracts["toggles"]["tool_payloads"] is True and contracts["fail_fast"] is False
-
-
-def test_running_a_probe():
-    config = load_trace_config(yaml.safe_load(EXAMPLE))
-    result = run(config)
-    assert not result.metadata.get("custom", {}).get("trace", {}).get("violations")
-    result = run(config, "1")
-    found = result.metadata["custom"]["trace"]["violations"]
-    assert [one["code"] for one in found] == ["TOOL_INVALID_ARG_TYPE"]
-    assert set(result.metadata["custom"]["trace"]) >= {"fingerprint", "violations", "tool_sequence", "events"}
-
-
-def test_the_example_files():
-    assert run(load_trace_config("enabled: false"), "1").metadata == {"custom": {}}
-    text = """
-version: 1
-enabled: true
-contracts:
-  enabled: true
-  tool_payloads:
-    enabled: true
-    tools:
-      search:
-        args_schema:
-          required: [query]
-          properties:
-            query: {type: string}
-"""
-    recorder = TraceRecorder()
-    recorder.record_tool_call("search", {})
-    recorder.record_tool_result("search", [])
-    (violation,) = validate_with_config(recorder.events, load_trace_config(text))
-    assert isinstance(violation, Violation)
-    assert (violation.code, violation.event_seq, violation.context["missing_arg"]) == (
-        "TOOL_MISSING_REQUIRED_ARG",
-        0,
-        "query",
-    )
-    strict = load_trace_config({**yaml.safe_load(EXAMPLE), "on_violation": {"mode": "fail_probe"}})
-    assert run(strict).ok and not run(strict, "1").ok
-
-
-# -- what is known to go wrong elsewhere -------------------------------------------------------------------------------
 
 
 def outcome(config, tmp_path):
@@ -261,17 +127,6 @@ def test_the_fingerprint_uses_the_normaliser():
     assert trace_fingerprint(one, TracePayloadNormaliser(drop_keys=[])) != trace_fingerprint(
         two, TracePayloadNormaliser(drop_keys=[])
     )
-
-
-def test_the_gates_fire_on_what_a_probe_writes(tmp_path):
-    config = load_trace_config(EXAMPLE)
-    for name, x in (("base", 1), ("other", "1")):
-        (tmp_path / name).write_text(json.dumps(run(config, x).to_record()))
-    base, other = str(tmp_path / "base"), str(tmp_path / "other")
-    gate = CliRunner().invoke(app, ["trace", "diff", base, other, "--fail-on-trace-drift"])
-    assert gate.exit_code == 4
-    gate = CliRunner().invoke(app, ["trace", "diff", base, other, "--fail-on-trace-violations"])
-    assert gate.exit_code == 3
 
 
 def test_validators_do_not_change_their_input():
