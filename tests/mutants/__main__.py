@@ -73,8 +73,10 @@ def main(arguments: list[str]) -> int:
 def _part(name: str, draw: list, jobs: int, listed: dict) -> tuple[list[Tried], dict[str, str]]:
     """The mistakes of one part: tried, or known from a run before."""
     files = files_for([name])
-    digests = {file: digest_of([ROOT / "tests" / file]) for file in files}
-    tests = digest_of([ROOT / "tests" / file for file in files])
+    last = [f"tests/{test}" for test in PARTS[name].last]
+    asked_in = {*files, *(test.partition("::")[0] for test in PARTS[name].last)}
+    digests = {file: digest_of([ROOT / "tests" / file]) for file in asked_in}
+    tests = digest_of([ROOT / "tests" / file for file in asked_in])
     verdicts = kept.Verdicts(KEPT / source_digest() / "verdicts" / name)
     known = {mutant.id: verdicts.known(mutant.id, tests, digests) for _, _, mutant in draw}
     waiting = [each for each in draw if known[each[2].id] is None]
@@ -85,7 +87,7 @@ def _part(name: str, draw: list, jobs: int, listed: dict) -> tuple[list[Tried], 
         begun = time.monotonic()
         with Copies(KEPT / "planted", jobs) as copies, ThreadPoolExecutor(jobs) as pool:
             asked = {
-                pool.submit(tried, copies, module, mutant.edits, whole.nearest(module, mutant, ESTIMATE)): mutant
+                pool.submit(tried, copies, module, mutant.edits, whole.nearest(module, mutant, ESTIMATE), last): mutant
                 for _, module, mutant in waiting
             }
             for number, done in enumerate(as_completed(asked), 1):

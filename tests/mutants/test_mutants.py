@@ -31,6 +31,21 @@ def replaced(module, old, new):
     return (Edit(start, start + len(old), new),)
 
 
+def first_test(file):
+    """The name of the first test of a file that takes nothing."""
+    return next(
+        line.partition("(")[0].removeprefix("def ")
+        for line in (ROOT / file).read_text().splitlines()
+        if line.startswith("def test_") and line.partition("(")[2].startswith(")")
+    )
+
+
+def body_of_session(module):
+    """Where the first line of the first `__init__` is."""
+    first = module.text.index(b"    def __init__")
+    return module.text.index(b"\n", module.text.index(b":\n", first)) + 1
+
+
 @pytest.fixture(scope="module")
 def modules():
     return modules_of(["projection", "stores"])
@@ -72,6 +87,9 @@ def test_every_part_has_sources_and_tests():
         assert len(files_for([name])) > 3, name
         for pattern in part.tests:
             assert any((ROOT / "tests").glob(pattern.removesuffix("*") + "*")), pattern
+        for test in part.last:
+            file, _, function = test.partition("::")
+            assert f"def {function.partition('[')[0]}(" in (ROOT / "tests" / file).read_text(), test
     for pattern in NEVER:
         assert any((ROOT / "tests").glob(pattern)), pattern
 
@@ -134,14 +152,9 @@ def test_a_mistake_is_found_an_equal_text_survives_and_an_endless_one_hangs(tmp_
     """The mistakes are planted in the real source, and the tree stays as it is."""
     module = of_source("session/session.py")
     before = module.text
-    name = next(
-        line.partition("(")[0].removeprefix("def ")
-        for line in (ROOT / SESSIONS).read_text().splitlines()
-        if line.startswith("def test_") and "(" in line and line.partition("(")[2].startswith(")")
-    )
+    name = first_test(SESSIONS)
     tests = {f"{SESSIONS}::{name}": 3.0}
-    first = before.index(b"    def __init__")
-    body = before.index(b"\n", before.index(b":\n", first)) + 1
+    body = body_of_session(module)
     with Copies(tmp_path, 1) as copies:
         crash, nothing, endless = (
             tried(copies, module, (Edit(body, body, text),), tests)
@@ -153,6 +166,20 @@ def test_a_mistake_is_found_an_equal_text_survives_and_an_endless_one_hangs(tmp_
     assert nothing == Verdict("survived", "", 1)
     assert endless == Verdict("hung", f"{SESSIONS}::{name}", 0)
     assert not any(tmp_path.iterdir())
+
+
+def test_what_the_nearest_tests_do_not_find_those_are_asked_that_come_last(tmp_path):
+    module = of_source("session/session.py")
+    body = body_of_session(module)
+    crash = (Edit(body, body, b"        raise KeyError\n"),)
+    elsewhere = "tests/unit/ledger/test_chain.py"
+    tests = {f"{elsewhere}::{first_test(elsewhere)}": 30.0}
+    last = [f"{SESSIONS}::{first_test(SESSIONS)}"]
+    with Copies(tmp_path, 1) as copies:
+        assert tried(copies, module, crash, tests) == Verdict("survived", "", 1)
+        assert tried(copies, module, crash, tests, last) == Verdict("found", last[0], 1)
+        assert tried(copies, module, crash, {}, last).is_found
+        assert tried(copies, module, (), tests, list(tests)) == Verdict("survived", "", 1)  # nothing is asked twice
 
 
 def test_a_mistake_that_cannot_even_be_imported_is_found(tmp_path):

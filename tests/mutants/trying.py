@@ -16,8 +16,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Self
@@ -25,7 +25,8 @@ from typing import Self
 from tests.mutants.parts import ROOT, SOURCE
 from tests.mutants.text import Module
 
-SECONDS = 90  # for the tests of one mistake
+SECONDS = 90  # for the tests nearest to one mistake
+LAST_SECONDS = 400  # for those that are asked last
 STARTING = 45  # and for starting Python on a busy machine
 
 
@@ -102,21 +103,26 @@ class Copies:
             self._free.put(copy)
 
 
-def tried(copies: Copies, module: Module, edits: tuple, tests: dict[str, float]) -> Verdict:
-    """What the tests make of a mistake."""
-    if not tests:
-        return Verdict("unreached")
+def tried(copies: Copies, module: Module, edits: tuple, tests: dict[str, float], last: Sequence[str] = ()) -> Verdict:
+    """What the tests make of a mistake; `last` are asked if they do not find it."""
+    verdict = Verdict("unreached")
     with copies.one() as copy:
         copy.write(module.path, module.planted(edits))
         try:
-            return _asked(copy, tests)
+            if tests:
+                verdict = _asked(copy, tests, SECONDS)
+            more = {test: float(LAST_SECONDS) for test in last if test not in tests}
+            if more and not verdict.is_found:
+                more_said = _asked(copy, more, LAST_SECONDS)
+                verdict = replace(more_said, ran=verdict.ran + more_said.ran)
+            return verdict
         finally:
             copy.write(module.path, module.text)
 
 
-def _asked(copy: Copy, tests: dict[str, float]) -> Verdict:
+def _asked(copy: Copy, tests: dict[str, float], seconds: float) -> Verdict:
     asked, answer = copy.place / "asked.json", copy.place / "answer.json"
-    asked.write_text(json.dumps({"tests": tests, "seconds": SECONDS}))
+    asked.write_text(json.dumps({"tests": tests, "seconds": seconds}))
     answer.unlink(missing_ok=True)
     files = dict.fromkeys(test.partition("::")[0] for test in tests)
     environment = {"ACCORD_MUTANTS_ASKED": str(asked), "ACCORD_MUTANTS_ANSWER": str(answer)}
@@ -125,7 +131,7 @@ def _asked(copy: Copy, tests: dict[str, float]) -> Verdict:
         command, cwd=ROOT, env={**os.environ, **copy.environment, **environment},
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
     )  # fmt: skip
-    if ended(ran, SECONDS + STARTING) is None:
+    if ended(ran, seconds + STARTING) is None:
         return Verdict("hung", "the process")
     if not answer.exists():
         return Verdict("found", "starting pytest")
