@@ -91,8 +91,8 @@ PARTS = {
         shares=16,
     ),
     "stores": Part(
-        5,
-        ("tests/stores/test_conformance.py",),
+        10,
+        ("tests/stores/test_conformance.py", "tests/agents/test_trail.py"),
     ),
     "ledger": Part(
         10,
