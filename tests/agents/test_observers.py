@@ -16,11 +16,13 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import StatusCode
 
+from accord import Ledger, MemorySink
 from accord.integrations.guard.observing import Observer
 from accord.integrations.langfuse_observer import LangfuseObserver
 from accord.integrations.logs import LogObserver
 from accord.integrations.opentelemetry import OpenTelemetryObserver
-from tests.agents.protocols import KINDS, booking_of, gated_of
+from accord.langchain import AccordMiddleware, ProtocolEnforcerMiddleware, ProtocolMonitor, ref
+from tests.agents.protocols import KINDS, booking_of, gated_of, machine
 from tests.agents.scripted import Recorder, agent_of, asked, call, config, say
 from tests.langfuse_receiver import connected, receiving
 
@@ -135,6 +137,9 @@ class Counting(Observer):
     def returned(self, _watched, call, _verdict, _seconds):
         self.what.append((call.id, "returned"))
 
+    def happened(self, watched, event, verdict, _seconds):
+        self.what.append((event.word, type(verdict).__name__, watched.key))
+
 
 def test_nobody_is_told_twice_although_hooks_run_again(kind, recorder, run):
     observer = Counting()
@@ -146,10 +151,82 @@ def test_nobody_is_told_twice_although_hooks_run_again(kind, recorder, run):
     run(agent, asked())
     run(agent, Command(resume="no"))
     run(agent, Command(resume={"event_label": "Approval", "by": "ana"}))
-    assert observer.what == [("a", "admitted"), ("a", "returned"), ("b", "admitted"), ("b", "returned")]
+    step = ("?Approval by ana", "Ok", SESSION[kind])
+    assert observer.what == [("a", "admitted"), ("a", "returned"), step, ("b", "admitted"), ("b", "returned")]
+
+
+PROMISED = """
+events { Promise when agent says matches "promise"
+         as named otherwise }
+protocol P = !Promise.?Approval by human.!book.end
+"""
+
+
+def test_what_is_no_call_is_told_once(recorder, run):
+    """What the model says before people are asked about what it calls, and what a program tells."""
+    observer = Counting()
+    middleware = AccordMiddleware(PROMISED, observers=[observer], ledger=Ledger(MemorySink()))
+    agent, _ = agent_of([say(call("book", "b"), text="I promise it."), "done"], middleware, recorder)
+    run(agent, asked())
+    run(agent, Command(resume="no"))
+    run(agent, Command(resume={"event_label": "Approval", "by": "ana"}))
+    assert observer.what == [
+        ("!Promise", "Ok", "t"), ("?Approval by ana", "Ok", "t"), ("b", "admitted"), ("b", "returned"),
+    ]  # fmt: skip
+    middleware.session(agent, config()).receive("Note", {})
+    assert observer.what[-1] == ("?Note", "Violation", "t")
+
+
+def test_a_monitor_of_ones_own_tells_its_observers_and_those_of_the_agent(recorder, run):
+    own, other = Counting(), Counting()
+    monitor = ProtocolMonitor(machine(recorder, gated=True), observers=[own], name="trip")
+    tools = [ref(each) for each in recorder.tools]
+    middleware = ProtocolEnforcerMiddleware(monitor, tools, observers=[other]).middleware
+    agent, _ = agent_of([say(call("search", "a")), "done"], middleware, recorder)
+    run(agent, asked())
+    assert own.what == other.what == [("a", "admitted"), ("a", "returned")]
+    assert monitor.transition_event("Approval", "recv", {"by": "ana"})
+    assert not monitor.transition_event("Approval", "recv", {"by": "ana"})
+    assert own.what[2:] == [("?Approval by ana", "Ok", "trip"), ("?Approval by ana", "Violation", "trip")]
+    assert other.what[2:] == [], "what the program does is not told to those who watch the agent"
+
+
+def test_steps_of_people_in_logs_spans_and_langfuse(caplog):
+    spans, reader = InMemorySpanExporter(), InMemoryMetricReader()
+    tracers = TracerProvider()
+    tracers.add_span_processor(SimpleSpanProcessor(spans))
+    telemetry = OpenTelemetryObserver(tracer_provider=tracers, meter_provider=MeterProvider([reader]))
+    with receiving() as receiver, connected(receiver.url) as client, caplog.at_level(logging.INFO, "accord.guard"):
+        monitor = ProtocolMonitor(
+            machine(Recorder(), gated=True), observers=[LogObserver(), telemetry, LangfuseObserver(client)]
+        )
+        with tracers.get_tracer("test").start_as_current_span("program"):
+            assert not monitor.transition_event("Approval", "recv", {"by": "ana"})
+        client.flush()
+        (step,) = receiver.guardrails()
+    (record,) = caplog.records
+    assert (record.levelname, record.accord["event"], record.accord["by"]) == ("WARNING", "?Approval", "ana")
+    assert record.getMessage().startswith("happened: `?Approval`: `Approval` is not allowed yet: first call `search`")
+    assert (step.name, step.output["passed"], step.metadata["by"]) == ("?Approval", False, "ana")
+    (span,) = spans.get_finished_spans()
+    (refused,) = span.events
+    assert (refused.name, refused.attributes["accord.event"]) == ("accord.event.refused", "?Approval")
+    (events,) = [
+        metric.data.data_points
+        for resource in reader.get_metrics_data().resource_metrics
+        for scope in resource.scope_metrics
+        for metric in scope.metrics
+        if metric.name == "accord.events"
+    ]
+    assert [(dict(point.attributes), point.value) for point in events] == [
+        ({"accord.event": "?Approval", "accord.verdict": "violation"}, 1)
+    ]
 
 
 class Broken(Observer):
+    def happened(self, *_):
+        raise RuntimeError
+
     def decided(self, *_):
         raise RuntimeError
 

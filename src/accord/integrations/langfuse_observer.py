@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from accord.integrations.excerpt import cut, excerpt
+from accord.integrations.exchange import ToolCall
 from accord.integrations.guard.observing import Observer
 from accord.integrations.observation import LONGEST_NAME, Losses, Observation, Report, client_of, report
 from accord.monitor import Ok
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
     from langfuse import Langfuse
 
     from accord.canonical import Json
-    from accord.integrations.exchange import ToolCall
     from accord.integrations.guard.decisions import Decision
     from accord.integrations.guard.observing import Watched
+    from accord.machine.events import Event
     from accord.monitor import Verdict
 
 __all__ = ["LangfuseObserver"]
@@ -67,6 +68,14 @@ class LangfuseObserver(Observer):
         """One observation for each result."""
         more: dict[str, Json] = {"status": "returned", "seconds": seconds}
         self._tell("?", watched, call, more, lambda about: report(verdict, None, about))
+
+    def happened(self, watched: Watched, event: Event, verdict: Verdict, seconds: float) -> None:
+        """One observation for each event that is no call."""
+        more: dict[str, Json] = {"status": "happened", "seconds": seconds}
+        said = ToolCall(event.label, event.payload)
+        if event.by is not None:
+            more["by"] = excerpt(event.by)
+        self._tell(event.direction, watched, said, more, lambda about: report(verdict, None, about))
 
     def failed(self, watched: Watched, call: ToolCall, error: str) -> None:
         """One observation for each tool that failed: that is no matter of the contract, so it has no score."""

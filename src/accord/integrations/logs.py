@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from accord.integrations.exchange import ToolCall
     from accord.integrations.guard.decisions import Decision
     from accord.integrations.guard.observing import Watched
+    from accord.machine.events import Event
     from accord.monitor import Verdict
 
 __all__ = ["LogObserver"]
@@ -56,20 +57,34 @@ class LogObserver(Observer):
         """One record for each tool that failed."""
         self._log(logging.ERROR, "failed: ", error, watched, call, {"status": "failed"})
 
+    def happened(self, watched: Watched, event: Event, verdict: Verdict, seconds: float) -> None:
+        """One record for each event that is no call."""
+        level = logging.INFO if type(verdict) is Ok else logging.WARNING
+        said: dict[str, object] = {"seconds": seconds, "status": "happened", "verdict": type(verdict).__name__.lower()}
+        if event.by is not None:
+            said["by"] = clip(event.by, _LONGEST)
+        message = "" if isinstance(verdict, Ok) else verdict.explain()
+        word = f"{event.direction}{event.label}"
+        self._write(level, f"happened: {name_plainly(word)}", message, watched, {"event": clip(word, 100), **said})
+
     def _log(
         self, level: int, what: str, message: str, watched: Watched, call: ToolCall, said: dict[str, object]
     ) -> None:
+        facts: dict[str, object] = {
+            "tool": clip(str(call.name), 100),
+            "call": clip(call.id, _LONGEST) if isinstance(call.id, str) else None,
+        }
+        self._write(level, f"{what}{name_plainly(str(call.name) or 'a call')}", message, watched, {**facts, **said})
+
+    def _write(self, level: int, what: str, message: str, watched: Watched, said: dict[str, object]) -> None:
         if not self._logger.isEnabledFor(level):
             return
-        name = clip(str(call.name), 100)
         facts = {
-            "tool": name,
-            "call": clip(call.id, _LONGEST) if isinstance(call.id, str) else None,
+            **said,
             "session": None if watched.key is None else clip(watched.key, _LONGEST),
             "contract": watched.contract,
             "protocol": watched.protocol,
             "message": clip(message, _LONGEST) or None,
-            **said,
         }
-        text = f"{what}{name_plainly(str(call.name) or 'a call')}{f': {clip(message, _LONGEST)}' if message else ''}"
+        text = f"{what}{f': {clip(message, _LONGEST)}' if message else ''}"
         self._logger.log(level, "%s", text, extra={"accord": {k: v for k, v in facts.items() if v is not None}})

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from accord.integrations.exchange import ToolCall
     from accord.integrations.guard.decisions import Decision
     from accord.integrations.guard.observing import Watched
+    from accord.machine.events import Event
     from accord.monitor import Verdict
 
 __all__ = ["OpenTelemetryObserver"]
@@ -49,6 +50,7 @@ class OpenTelemetryObserver(Observer):
     | span `execute_tool NAME` | a tool that runs, between the two checks |
     | `accord.decisions` | counter, by tool and status |
     | `accord.results` | counter of results, by tool and verdict |
+    | `accord.events` | counter of events that are no calls, by event and verdict |
     | `accord.check.duration` | histogram, seconds for one check |
 
     Without providers the global ones are used. Arguments, and messages and exceptions that may quote them, are left out
@@ -66,6 +68,7 @@ class OpenTelemetryObserver(Observer):
         meter = metrics.get_meter(_SCOPE, meter_provider=meter_provider)
         self._decisions = meter.create_counter("accord.decisions", "{call}", "calls that were decided about")
         self._results = meter.create_counter("accord.results", "{call}", "results that the contract was asked about")
+        self._events = meter.create_counter("accord.events", "{event}", "events that are no calls of tools")
         self._duration = meter.create_histogram("accord.check.duration", "s", "time that one check took")
         self._content = content
 
@@ -116,6 +119,15 @@ class OpenTelemetryObserver(Observer):
         if type(verdict) is not Ok:
             said = {"accord.verdict": kind, **_of_call(call), **_of_session(watched)}
             trace.get_current_span().add_event("accord.result.refused", said)
+
+    def happened(self, watched: Watched, event: Event, verdict: Verdict, seconds: float) -> None:
+        """Counted; a refused event is one of the span that is current, if there is one."""
+        said = {"accord.event": clip(f"{event.direction}{event.label}", _LONGEST_NAME)}
+        said["accord.verdict"] = type(verdict).__name__.lower()
+        self._events.add(1, said)
+        self._duration.record(seconds, {"accord.check": "event"})
+        if type(verdict) is not Ok:
+            trace.get_current_span().add_event("accord.event.refused", {**said, **_of_session(watched)})
 
     def _of_decision(self, decision: Decision) -> dict[str, str]:
         said = {**_of_call(decision.call), "accord.status": decision.status}

@@ -14,7 +14,7 @@ import msgspec
 
 from accord.errors import StoreError, UsageError
 from accord.integrations.guard import codec
-from accord.integrations.guard.decisions import Noted
+from accord.integrations.guard.decisions import Noted, Remark
 from accord.integrations.guard.homes import Home
 from accord.integrations.guard.state import Desk, State
 from accord.langchain.sealing import Kept, Where, corrupt
@@ -26,7 +26,7 @@ from accord.turns import check_turn
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from accord.integrations.guard.decisions import Change, Remark
+    from accord.integrations.guard.decisions import Change
     from accord.langchain.law import Law, Trace
     from accord.ledger.ledger import Ledger
     from accord.machine.clocks import Time
@@ -112,19 +112,21 @@ class ThreadHome(Home):
             self.opened = Opened(self.opened.number, change.state, trace)
             return change.answer
 
-    def replace(self, opened: Opened) -> None:
-        """Put another session in its place."""
+    def begin_again(self) -> None:
+        """Put a session that has just begun in its place."""
         check_turn(self._lock)
         with self._lock:
-            self.opened = opened
+            number = self.opened.number + 1
+            self.record([Remark("begun again", {"number": number})])
+            self.opened = begin_opened(self._law, number, None)
 
-    def take(self, judge: Callable[[State], Change[T]]) -> T:
-        """One step that was written down before."""
+    def take(self, judge: Callable[[State], Change[None]]) -> Sequence[Noted | Remark]:
+        """One step that was written down before; what was written down."""
         check_turn(self._lock)
         with self._lock:
             change = judge(self.opened.state)
             self.opened = self.opened._replace(state=change.state)
-            return change.answer
+            return change.notes
 
     def record(self, notes: Sequence[Noted | Remark]) -> None:
         """Write down what becomes of a step; `StoreError` if that cannot be."""

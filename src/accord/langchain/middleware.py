@@ -19,7 +19,7 @@ from accord.langchain.schema import Keys
 from accord.langchain.sessions import CheckpointKeeping, Settings
 from accord.langchain.stored import StoreKeeping
 from accord.ledger.entries import check_key
-from accord.ledger.ledger import Ledger
+from accord.ledger.ledger import check_ledger
 from accord.machine.contract import Contract
 from accord.stores.store import Store
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from accord.integrations.guard.session import OnViolation
     from accord.langchain.manner import EarlyEnd
     from accord.langchain.sessions import Keeping
+    from accord.ledger.ledger import Ledger
     from accord.machine.clocks import Time
 
 __all__ = ["AccordMiddleware"]
@@ -164,8 +165,7 @@ def _keys(name: str) -> Keys:
 
 def _check_keeping(secret: object, ledger: object, store: object, key: object, expires_after: object) -> None:
     check_key(secret)  # type: ignore[arg-type] # that is what is checked
-    if ledger is not None and not isinstance(ledger, Ledger):
-        raise UsageError("`ledger` is a `Ledger`, such as Ledger(FileSink(path))")
+    check_ledger(ledger)
     if store is not None and not isinstance(store, Store):
         raise UsageError("a session is kept in a `Store`, such as SQLiteStore(path)")
     if store is None and (key is not None or expires_after is not None):

@@ -23,7 +23,7 @@ from accord.langchain.protocol_law import ProtocolLaw
 from accord.langchain.schema import Keys
 from accord.langchain.sessions import CheckpointKeeping, Keeping, Settings, Sitting
 from accord.ledger.entries import check_key
-from accord.ledger.ledger import Ledger
+from accord.ledger.ledger import check_ledger
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from accord.langchain.manner import EarlyEnd
     from accord.langchain.sealing import Returned, Where
     from accord.langchain.violations import OnProtocolViolation
+    from accord.ledger.ledger import Ledger
 
 __all__ = ["CheckpointedProtocolMiddleware", "ProtocolEnforcerMiddleware"]
 
@@ -70,8 +71,7 @@ class CheckpointedProtocolMiddleware:
         if not isinstance(fsm, ProtocolFSM):
             raise UsageError(f"a `ProtocolFSM` was expected, got {fsm!r}")
         check_key(secret)
-        if ledger is not None and not isinstance(ledger, Ledger):
-            raise UsageError("`ledger` is a `Ledger`, such as Ledger(FileSink(path))")
+        check_ledger(ledger)
         check_when_over(when_over)
         observes = on_violation == "observe"
         law = ProtocolLaw(fsm, _tools(tool_refs), observes=observes, when_over=when_over, events=events)
@@ -91,7 +91,8 @@ class CheckpointedProtocolMiddleware:
 class ProtocolEnforcerMiddleware:
     """A monitor of one's own for an agent: `create_agent(…, middleware=[this.middleware])`.
 
-    All threads of the agent share the one session of the monitor; `monitor.reset()` begins it anew.
+    All threads of the agent share the one session of the monitor, with its ledger and observers; `monitor.reset()`
+    begins it anew.
     `reviewer`, `by_id`, `redact`, `early_end`, `observers` and `when_over` are as in `AccordMiddleware`, `events` as
     above.
     """
@@ -115,7 +116,7 @@ class ProtocolEnforcerMiddleware:
         observes = monitor.law.policy.observes
         law = ProtocolLaw(monitor.fsm, _tools(tool_refs), observes=observes, when_over=when_over, events=events)
         told = tuple(check_observers(observers))
-        settings = Settings(Keys.named("fsm"), None, None, None, "block", told)
+        settings = Settings(Keys.named("fsm"), None, monitor.ledger, monitor.clock, "block", told)
         manner = Manner(reviewer=reviewer, early_end=early_end, by_id=by_id, redact=redact)
         keeping = MonitorKeeping(law, monitor, told)
         self._middleware = GuardingMiddleware("ProtocolEnforcerMiddleware", law, keeping, settings, manner)
@@ -147,7 +148,7 @@ class MonitorSitting(Sitting):
     def __init__(self, keeping: MonitorKeeping) -> None:
         self._keeping = keeping
         self.session = keeping.session
-        self.name = "monitor"
+        self.name = keeping.monitor.name
         self.returns: list[Returned] = []
 
     @property

@@ -6,6 +6,7 @@ done once for all of these runs.
 
 from __future__ import annotations
 
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from langgraph.func import task
@@ -124,7 +125,8 @@ class Questions:
             return self._hearing.agent(state, said, then)
 
         if isinstance(home, ThreadHome):
-            home.take(heard)
+            began = perf_counter()
+            session.tell_of(home.take(heard), began)
 
     def _record(self, sitting: Sitting, before: State, said: Sequence[AnyMessage]) -> Time | None:
         """Write down what the model says, before people are asked about what it calls; the time of that."""

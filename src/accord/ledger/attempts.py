@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from accord.ledger.entries import Answer
     from accord.machine.clocks import Time
     from accord.machine.contract import Contract
+    from accord.machine.events import Event
     from accord.monitor import Verdict
 
-__all__ = ["Given", "Moment", "Payload", "check", "describe", "gather", "own", "seconds", "why"]
+__all__ = ["Given", "Moment", "Payload", "check", "describe", "event_of", "gather", "own", "seconds", "why"]
 
 Moment: TypeAlias = "Time | datetime"
 Payload: TypeAlias = "Mapping[str, object] | None"
@@ -105,6 +106,14 @@ def describe(
         expected=expected,
         explanation=explanation,
     )
+
+
+def event_of(given: Given) -> Event | None:
+    """The event that an attempt was, if it was one and no call of a tool, nor the end of one."""
+    of_call = isinstance(given.meta, Mapping) and "call" in given.meta and given.by is None
+    if given.direction not in {"!", "?"} or of_call:
+        return None
+    return make_event(given.direction, given.label, given.payload, given.partner, given.by, given.at)  # type: ignore[arg-type] # as above
 
 
 def _word(given: Given) -> str:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from accord.ledger.entries import Attempt
     from accord.ledger.sinks import Sink
 
-__all__ = ["Ledger"]
+__all__ = ["Ledger", "check_ledger"]
 
 
 class Ledger:
@@ -125,3 +125,10 @@ class Ledger:
         line, sealed = link(fields, count, last, self._key)
         self._sink.write(size, line)
         self._tail = Tail(size + len(line), count + 1, sealed, b"")
+
+
+def check_ledger(ledger: object) -> Ledger | None:
+    """The ledger that somebody was given, if any; `UsageError` if it is none."""
+    if ledger is not None and not isinstance(ledger, Ledger):
+        raise UsageError("`ledger` is a `Ledger`, such as Ledger(FileSink(path))")
+    return ledger

@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from accord.errors import UsageError
+from accord.ledger.represent import own_copy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from accord.integrations.exchange import ToolCall
     from accord.integrations.guard.decisions import Decision
     from accord.integrations.guard.policy import Policy
+    from accord.machine.events import Event
     from accord.monitor import Verdict
 
 __all__ = ["Observer", "Observers", "Watched", "check_observers", "observers_of"]
@@ -46,6 +48,9 @@ class Observer:
 
     def failed(self, watched: Watched, call: ToolCall, error: str) -> None:
         """A tool has failed, or nobody knows whether it has."""
+
+    def happened(self, watched: Watched, event: Event, verdict: Verdict, seconds: float) -> None:
+        """Something has happened that is no call of a tool: a person's step, a text, what a program told."""
 
 
 class Observers:
@@ -76,6 +81,14 @@ class Observers:
         for observer in self._observers:
             with suppress(Exception):
                 observer.failed(self._watched, call, error)
+
+    def happened(self, event: Event, verdict: Verdict, began: float) -> None:
+        """Something has happened that is no call."""
+        seconds = perf_counter() - began
+        for observer in self._observers:
+            with suppress(Exception):
+                own = event._replace(payload=own_copy(event.payload))  # type: ignore[arg-type] # a mapping stays one
+                observer.happened(self._watched, own, verdict, seconds)
 
     @contextmanager
     def running(self, decision: Decision) -> Iterator[None]:

@@ -14,10 +14,10 @@ from accord.errors import NotDone, StoreError, UsageError, ViolationError
 from accord.integrations.batch import in_words
 from accord.integrations.exchange import ToolCall
 from accord.integrations.guard import ending, reserving, words
-from accord.integrations.guard.decisions import Change, Decision, Remark
+from accord.integrations.guard.decisions import Change, Decision, Noted, Remark
 from accord.integrations.guard.patience import is_waiting
 from accord.integrations.guard.timing import on_time
-from accord.ledger.attempts import why
+from accord.ledger.attempts import event_of, why
 from accord.monitor.events import make_time
 from accord.monitor.verdicts import OK, Blocked, Ok
 from accord.monitor.wording import quote_value
@@ -102,10 +102,33 @@ class LiveSession:
         """Whether no tool runs until a person has said so."""
         return is_waiting(state, state.desk.now)
 
-    def change(self, judge: Callable[[State, Time | None], Change[T]]) -> T:
-        """One step of the session, at the time that it is for the session."""
+    def change(self, judge: Callable[[State, Time | None], Change[T]], *, deciding: bool = False) -> T:
+        """One step of the session, at the time that it is for the session.
+
+        Who watches is told of all events, or, if calls are decided about, of the steps of people that go with them.
+        """
         at = self.now()
-        return self.home.change(lambda state: judge(*self.on_time(state, at)), at)
+        if self.observers is None:
+            return self.home.change(lambda state: judge(*self.on_time(state, at)), at)
+        began = perf_counter()
+        seen: list[Change[T]] = []
+
+        def judged(state: State) -> Change[T]:
+            seen[:] = [judge(*self.on_time(state, at))]
+            return seen[0]
+
+        answer = self.home.change(judged, at)
+        if seen:  # it was shown the session as it is
+            notes = seen[0].notes
+            self.tell_of([note for note in notes if not deciding or _is_persons(note)], began)
+        return answer
+
+    def tell_of(self, notes: Sequence[Noted | Remark], began: float) -> None:
+        """Tell those who watch of events that are no calls; `began` is a reading of `perf_counter`."""
+        for note in notes:
+            event = event_of(note.given) if isinstance(note, Noted) else None
+            if event is not None and isinstance(note, Noted) and self.observers is not None:
+                self.observers.happened(event, note.answer, began)
 
     def tell(self, judge: Callable[[State, Time | None], Change[Verdict]]) -> Verdict:
         """One step whose answer is a verdict; if it cannot be kept, that is no."""
@@ -193,7 +216,7 @@ class LiveSession:
     ) -> list[Decision]:
         began = 0.0 if self.observers is None else perf_counter()
         try:
-            decisions = self.change(judge)
+            decisions = self.change(judge, deciding=True)
         except UsageError:
             raise
         except StoreError as error:
@@ -302,3 +325,7 @@ class LiveSession:
         except Exception:  # noqa: BLE001 - the step itself will say so, and must be tried
             out = None
         return ToolCall("", {}, ticket) if out is None else ToolCall(out.name, out.copy().arguments, ticket)
+
+
+def _is_persons(note: Noted | Remark) -> bool:
+    return isinstance(note, Noted) and note.given.by is not None
