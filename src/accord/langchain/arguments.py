@@ -73,6 +73,10 @@ class Toolbox:
         """Remember the tools of a request."""
         self._known.update({tool.name: tool for tool in tools if isinstance(tool, BaseTool)})
 
+    def get(self, name: str) -> BaseTool | None:
+        """A tool, if it is known."""
+        return self._known.get(name)
+
     def complete_all(self, response: ModelResponse[Any]) -> ModelResponse[Any]:
         """The answer of a model, with its calls completed where the law weighs their arguments."""
         result = [self._message(each) if isinstance(each, AIMessage) else each for each in response.result]

@@ -28,6 +28,7 @@ __all__ = [
     "MODIFY",
     "Answer",
     "Ask",
+    "Fit",
     "ProtocolDecisions",
     "ProtocolResume",
     "Question",
@@ -101,6 +102,11 @@ class Question(NamedTuple):
         """Everything that can be answered."""
         return (*self.gates, *(verb for verb in self.verbs if verb not in self.gates))
 
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The steps that can be made with data of one's own; the one that allows a call has the call's."""
+        return self.gates if self.type == "accord.gate" else self.gates[1:]
+
     def shown(self) -> dict[str, Any]:
         """What is particular to it, as JSON."""
         shown: dict[str, Any] = {
@@ -122,6 +128,10 @@ None at all if there are none to be had.
 """
 
 
+Fit: TypeAlias = "Callable[[Question, Answer], Answer]"
+"""What a person has decided, with data of the right type; `UsageError` if it cannot be that."""
+
+
 def show(
     questions: Sequence[Question], session: str, to: str, error: str | None, beside: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -136,20 +146,21 @@ def show(
 
 
 def read_answers(
-    given: object, questions: Sequence[Question], unnamed: str | None, unsaid: str | None
+    given: object, questions: Sequence[Question], unnamed: str | None, unsaid: str | None, fit: Fit
 ) -> dict[str, Answer]:
     """The answers in a resume value, by the ids of their questions; `UsageError` with what to answer if it has none.
 
     `unnamed` is who has decided if an answer does not say; with `None` it has to. `unsaid` says why an answer has to
-    name its question; with `None` it need not.
+    name its question; with `None` it need not. `fit` makes what is sent along what it should be, or says why not.
     """
     try:
         if isinstance(given, Mapping) and "decisions" in given:
-            return _read_several(given, questions, unnamed)
+            return _read_several(given, questions, unnamed, fit)
         question = _meant(given, questions, unsaid)
-        return {question.review: _read(given, question, unnamed)}
+        return {question.review: fit(question, _read(given, question, unnamed))}
     except UsageError as error:
-        raise UsageError(f"{error}. Nothing was decided; {_how(questions)}") from None
+        stop = "" if str(error).endswith("?") else "."
+        raise UsageError(f"{error}{stop} Nothing was decided; {_how(questions)}") from None
 
 
 def _how(questions: Sequence[Question]) -> str:
@@ -159,7 +170,9 @@ def _how(questions: Sequence[Question]) -> str:
     return f'answer by id, as in {{"decisions": {{"{questions[0].review}": {{"event_label": …, "by": …}}, …}}}}'
 
 
-def _read_several(given: Mapping[Any, Any], questions: Sequence[Question], unnamed: str | None) -> dict[str, Answer]:
+def _read_several(
+    given: Mapping[Any, Any], questions: Sequence[Question], unnamed: str | None, fit: Fit
+) -> dict[str, Answer]:
     decisions = given["decisions"]
     if len(given) > 1:
         raise UsageError("`decisions` stands alone; who decides, and why, stands in each of them")
@@ -171,7 +184,7 @@ def _read_several(given: Mapping[Any, Any], questions: Sequence[Question], unnam
         if isinstance(decision, Mapping) and decision.get("review") not in (None, review):
             raise UsageError(f"the answer to `{review}` says that it is for {_show(decision['review'])}")
         try:
-            answers[question.review] = _read(decision, question, unnamed)
+            answers[question.review] = fit(question, _read(decision, question, unnamed))
         except UsageError as error:
             raise UsageError(f"`{review}`: {error}") from None
     return answers
@@ -203,7 +216,9 @@ def _read(given: object, question: Question, unnamed: str | None) -> Answer:
         raise UsageError(f"{_show(given)} is no decision")
     unknown = [key for key in given if key not in _KNOWN]
     if unknown:
-        raise UsageError(f"a decision has no key {_show(unknown[0])}")
+        meant = did_you_mean(str(unknown[0]), _KNOWN)
+        hint = f"; did you mean {quote_text(meant)}?" if meant else ""
+        raise UsageError(f"a decision has no key {_show(unknown[0])}{hint}")
     label, by, reason = given.get("event_label"), given.get("by"), given.get("reason")
     if type(label) is not str:
         raise UsageError(f"event_label is {_show(label)}")

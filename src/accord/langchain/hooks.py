@@ -85,7 +85,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self._runner = Runner(law, keeping, settings)
         self._toolbox = Toolbox(law.weighs)
         self._hearing = Hearing(law.policy)
-        self._questions = Questions(law, keeping, settings, manner, self._hearing)
+        self._questions = Questions(law, keeping, settings, manner, self._hearing, self._toolbox)
 
     @property
     def name(self) -> str:

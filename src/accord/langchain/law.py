@@ -67,6 +67,11 @@ class Law:
         self._callable: dict[tuple[Stage, str], bool] = {}
 
     @property
+    def people(self) -> frozenset[str]:
+        """The labels of the steps that people make."""
+        return frozenset(self.policy.gates)
+
+    @property
     def asks_about_calls(self) -> bool:
         """Whether a person may have to be asked about a call."""
         return bool(self.policy.gates) or self.policy.escalate == "review"

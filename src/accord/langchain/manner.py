@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from accord.errors import UsageError
 from accord.trace.redaction import Redaction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
 __all__ = ["EarlyEnd", "Manner", "check_durable"]
 
@@ -18,7 +19,7 @@ EarlyEnd: TypeAlias = "Literal['note', 'raise'] | Callable[[dict[str, Any]], obj
 class Manner:
     """How a middleware behaves towards models and people, whatever its law."""
 
-    __slots__ = ("by_id", "durable", "early_end", "hide", "redaction", "reviewer", "tool_errors")
+    __slots__ = ("answers", "by_id", "durable", "early_end", "hide", "redaction", "reviewer", "tool_errors")
 
     def __init__(
         self,
@@ -30,6 +31,7 @@ class Manner:
         durable: bool = False,
         by_id: bool = False,
         redact: Iterable[str] = (),
+        answers: Mapping[str, Any] | None = None,
     ) -> None:
         if reviewer is not None and (not isinstance(reviewer, str) or not reviewer.strip()):
             raise UsageError(f"`reviewer` says who is asked, got {reviewer!r}")
@@ -43,6 +45,9 @@ class Manner:
         self.tool_errors = tool_errors
         self.durable = durable
         self.by_id = by_id
+        if answers is not None and not isinstance(answers, Mapping):
+            raise UsageError(f'`answers` has a type for each label, such as {{"Approval": Terms}}, got {answers!r}')
+        self.answers = answers or {}
         self.redaction = Redaction(redact)
 
 

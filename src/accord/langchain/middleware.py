@@ -55,7 +55,7 @@ class AccordMiddleware(GuardingMiddleware):
     is who they are, for questions, and for answers that do not say `by` whom they are; without it, each has to. With
     `by_id=True` every answer has to name its question too. What is shown to them beside a question is what tools have
     returned since they last answered; `redact` has JSON pointers to what they must not see of that, and of the call:
-    `["/results/*/result/iban", "/action/arguments/iban"]`.
+    `["/results/*/result/iban", "/action/arguments/iban"]`. `answers` has types for what they send along with steps.
     `early_end` says what happens when a turn ends and the session is not complete. With `hide=False` the model sees all
     tools. With `tool_errors="raise"` an error of a tool ends the run. With `durable=True` no tool runs unless every
     step of the graph is kept before the next one.
@@ -91,6 +91,7 @@ class AccordMiddleware(GuardingMiddleware):
         durable: bool = False,
         by_id: bool = False,
         redact: Iterable[str] = (),
+        answers: Mapping[str, Any] | None = None,
         name: str = "accord",
         when_over: WhenOver = "refuse",
         events: Iterable[str] = (),
@@ -106,6 +107,7 @@ class AccordMiddleware(GuardingMiddleware):
             durable=durable,
             by_id=by_id,
             redact=redact,
+            answers=answers,
         )
         if gates not in {"call", "session"}:
             raise UsageError(f"`gates` is `call` or `session`, got {gates!r}")

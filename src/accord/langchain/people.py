@@ -6,6 +6,7 @@ That a person is asked is written down when it happens, not when the hook is run
 from __future__ import annotations
 
 from hashlib import sha256
+from inspect import signature
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from langgraph.errors import GraphInterrupt
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from accord.integrations.guard.state import State
     from accord.langchain.asking import Answer, Ask
     from accord.langchain.evidence import Evidence
+    from accord.langchain.forms import Forms
     from accord.langchain.law import Law
     from accord.langchain.law_session import LawSession
     from accord.langchain.sessions import Sitting
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
     from accord.trace.redaction import Redaction
 
 __all__ = ["Asking", "ask_about_step", "asking", "deny_step", "make_step", "stands"]
+
+_HAS_SCHEMA = "response_schema" in signature(interrupt).parameters
 
 ANYBODY = "human"
 """To whom a question goes if the program does not say."""
@@ -57,6 +61,7 @@ class Asking(NamedTuple):
     changed: bool
     by_id: bool
     redaction: Redaction
+    forms: Forms
 
 
 def asking(law: Law, where: Asking, evidence: Evidence, announce: Callable[[], None] = lambda: None) -> Ask:
@@ -74,8 +79,11 @@ def asking(law: Law, where: Asking, evidence: Evidence, announce: Callable[[], N
         asked.update(names)
         while True:
             shown = _shown(named, where, evidence, to, error)
+            unsaid = _why_by_id(where, len(asked))
             try:
-                given = interrupt(shown)
+                given = interrupt(
+                    shown, **_form(where.forms, named, says_who=unnamed is None, by_id=unsaid is not None)
+                )
             except GraphInterrupt:
                 # INVARIANT: if this cannot be written down, its error takes the place of the question.
                 announce()
@@ -84,12 +92,17 @@ def asking(law: Law, where: Asking, evidence: Evidence, announce: Callable[[], N
                 session.remark("person asked", {"shown": shown, "to": to, **_when(session.now())})
                 raise
             try:
-                answers = read_answers(given, named, unnamed, _why_by_id(where, len(asked)))
+                answers = read_answers(given, named, unnamed, unsaid, where.forms.read)
                 return {names[name]: answer for name, answer in answers.items()}
             except UsageError as wrong:
                 error = str(wrong)
 
     return ask
+
+
+def _form(forms: Forms, questions: Sequence[Question], *, says_who: bool, by_id: bool) -> dict[str, Any]:
+    """How an interrupt says what an answer looks like, where the version of LangGraph has a place for it."""
+    return {"response_schema": forms.schema(questions, says_who=says_who, by_id=by_id)} if _HAS_SCHEMA else {}
 
 
 def _shown(

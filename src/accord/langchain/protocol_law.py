@@ -115,6 +115,11 @@ class ProtocolLaw(Law):
         return name in self.tools
 
     @property
+    def people(self) -> frozenset[str]:
+        """The labels of the steps that people make."""
+        return self.policy.people
+
+    @property
     def asks_about_calls(self) -> bool:
         """People are asked for steps, not about calls."""
         return False

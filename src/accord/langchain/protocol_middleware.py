@@ -46,7 +46,7 @@ class CheckpointedProtocolMiddleware:
 
     `tool_refs` are the tools that it watches; calls of others pass. `on_violation` is a function that gets the
     `ViolationEvent`; whatever it returns, the call does not run. It may also be `block`, `raise` or `observe`.
-    `secret`, `ledger`, `reviewer`, `by_id`, `redact`, `early_end`, `observers` and `when_over` are as in
+    `secret`, `ledger`, `reviewer`, `by_id`, `redact`, `answers`, `early_end`, `observers` and `when_over` are as in
     `AccordMiddleware`. A person's step may be taken without a name; the ledger then says that nobody was named.
     `events` names the steps of people (`interrupt=True`) that the program may report all the same, by
     `session(…).receive`.
@@ -67,6 +67,7 @@ class CheckpointedProtocolMiddleware:
         when_over: WhenOver = "refuse",
         events: Iterable[str] = (),
         redact: Iterable[str] = (),
+        answers: Mapping[str, Any] | None = None,
     ) -> None:
         if not isinstance(fsm, ProtocolFSM):
             raise UsageError(f"a `ProtocolFSM` was expected, got {fsm!r}")
@@ -78,7 +79,7 @@ class CheckpointedProtocolMiddleware:
         clock = None if ledger is None else time.time
         told = tuple(check_observers(observers))
         settings = Settings(Keys.named("fsm"), secret, ledger, clock, on_decision(on_violation), told)
-        manner = Manner(reviewer=reviewer, early_end=early_end, by_id=by_id, redact=redact)
+        manner = Manner(reviewer=reviewer, early_end=early_end, by_id=by_id, redact=redact, answers=answers)
         keeping = CheckpointKeeping(law, settings)
         self._middleware = GuardingMiddleware("CheckpointedProtocolMiddleware", law, keeping, settings, manner)
 
@@ -92,9 +93,8 @@ class ProtocolEnforcerMiddleware:
     """A monitor of one's own for an agent: `create_agent(…, middleware=[this.middleware])`.
 
     All threads of the agent share the one session of the monitor, with its ledger and observers; `monitor.reset()`
-    begins it anew.
-    `reviewer`, `by_id`, `redact`, `early_end`, `observers` and `when_over` are as in `AccordMiddleware`, `events` as
-    above.
+    begins it anew. `reviewer`, `by_id`, `redact`, `answers`, `early_end`, `observers` and `when_over` are as in
+    `AccordMiddleware`, `events` as above.
     """
 
     def __init__(  # noqa: PLR0913 - as above
@@ -109,6 +109,7 @@ class ProtocolEnforcerMiddleware:
         when_over: WhenOver = "refuse",
         events: Iterable[str] = (),
         redact: Iterable[str] = (),
+        answers: Mapping[str, Any] | None = None,
     ) -> None:
         if not isinstance(monitor, ProtocolMonitor):
             raise UsageError(f"a `ProtocolMonitor` was expected, got {monitor!r}")
@@ -117,7 +118,7 @@ class ProtocolEnforcerMiddleware:
         law = ProtocolLaw(monitor.fsm, _tools(tool_refs), observes=observes, when_over=when_over, events=events)
         told = tuple(check_observers(observers))
         settings = Settings(Keys.named("fsm"), None, monitor.ledger, monitor.clock, "block", told)
-        manner = Manner(reviewer=reviewer, early_end=early_end, by_id=by_id, redact=redact)
+        manner = Manner(reviewer=reviewer, early_end=early_end, by_id=by_id, redact=redact, answers=answers)
         keeping = MonitorKeeping(law, monitor, told)
         self._middleware = GuardingMiddleware("ProtocolEnforcerMiddleware", law, keeping, settings, manner)
 

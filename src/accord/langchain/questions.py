@@ -13,6 +13,7 @@ from langgraph.func import task
 
 from accord.langchain.arbitrating import arbitrate, open_questions
 from accord.langchain.evidence import gather
+from accord.langchain.forms import Forms
 from accord.langchain.homes import ThreadHome
 from accord.langchain.people import Asking, ask_about_step, asking
 from accord.langchain.proposing import has_changed, was_moved
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from accord.integrations.guard.decisions import Change
     from accord.integrations.guard.state import State
     from accord.langchain.arbitrating import Answered
+    from accord.langchain.arguments import Toolbox
     from accord.langchain.asking import Answer, Question
     from accord.langchain.hearing import Hearing
     from accord.langchain.law import Law
@@ -61,12 +63,15 @@ NOBODY_ASKED = Heard((), None, 0)
 class Questions:
     """Asks the people that a middleware needs."""
 
-    def __init__(self, law: Law, keeping: Keeping, settings: Settings, manner: Manner, hearing: Hearing) -> None:
+    def __init__(
+        self, law: Law, keeping: Keeping, settings: Settings, manner: Manner, hearing: Hearing, toolbox: Toolbox
+    ) -> None:
         self._law = law
         self._keeping = keeping
         self._settings = settings
         self._manner = manner
         self._hearing = hearing
+        self._forms = Forms(manner.answers, law.people, toolbox.get)
 
     def about_step(
         self, sitting: Sitting, state: AgentState[Any], runtime: Runtime[Any]
@@ -141,7 +146,7 @@ class Questions:
         run = "" if info is None else info.task_id
         outermost = self._settings.keys == UNNAMED and not Where.of(info).agent
         changed = changed or sitting.has_moved_since(run)
-        return Asking(sitting, manner.reviewer, run, outermost, changed, manner.by_id, manner.redaction)
+        return Asking(sitting, manner.reviewer, run, outermost, changed, manner.by_id, manner.redaction, self._forms)
 
 
 def _once(step: Callable[[], T]) -> T:
