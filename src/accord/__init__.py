@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         ViolationError,
     )
     from accord.integrations import (
+        LET_RUN,
         Decision,
         Guard,
         LLMResponse,
@@ -85,6 +86,7 @@ _HOME = {
     "FingerprintConfig": "accord.trace",
     "Guard": "accord.integrations",
     "InternalError": "accord.errors",
+    "LET_RUN": "accord.integrations",
     "LLMResponse": "accord.integrations",
     "LabelWarning": "accord.errors",
     "Ledger": "accord.ledger",
@@ -133,6 +135,7 @@ _HOME = {
 }
 
 __all__ = [
+    "LET_RUN",
     "UNRECOGNIZED",
     "AccordError",
     "AgentProbe",

@@ -197,4 +197,4 @@ def test_a_key_with_a_typo_is_recognised(recorder):
     agent, _ = agent_of(SCRIPT, AccordMiddleware(ONE), recorder)
     agent.invoke(asked(), config())
     result = agent.invoke(Command(resume={"event_lable": "approve", "by": "ana"}), config())
-    assert 'a decision has no key `event_lable`; did you mean `event_label`?' in question_of(result).value["error"]
+    assert "a decision has no key `event_lable`; did you mean `event_label`?" in question_of(result).value["error"]

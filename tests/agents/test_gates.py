@@ -298,6 +298,7 @@ def test_the_gate_of_a_session_comes_before_the_model(recorder):
     assert shown(result) == {
         "type": "accord.gate", "session": "t", "to": "human",
         "question": "The agent waits for a person: `?Approval`.", "choices": ["Approval", "approve", "deny"],
+        "results": [{"tool": "search", "call_id": "a", "arguments": {"city": "Rome"}, "result": "flights to Rome"}],
     }  # fmt: skip
     assert len(model.shown) == 1  # the model has not been asked again: one turn of lag, no call to look at
     for answer in (False, "no", {"event_label": "Aproval"}, {"event_label": "modify"}):

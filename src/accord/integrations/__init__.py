@@ -10,11 +10,12 @@ from __future__ import annotations
 from accord.integrations.anthropic import adapt_message
 from accord.integrations.client import MonitoredClient
 from accord.integrations.exchange import LLMResponse, ToolCall, ToolResult
-from accord.integrations.guard import Decision, Guard, Review
+from accord.integrations.guard import LET_RUN, Decision, Guard, Review
 from accord.integrations.middleware import ToolMiddleware
 from accord.integrations.openai import adapt_chat_completion, adapt_response
 
 __all__ = [
+    "LET_RUN",
     "Decision",
     "Guard",
     "LLMResponse",

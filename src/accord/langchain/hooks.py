@@ -27,13 +27,14 @@ from accord.integrations.exchange import ToolCall
 from accord.integrations.guard import words
 from accord.integrations.guard.looking import look_at
 from accord.integrations.guard.patience import is_waiting
+from accord.integrations.guard.reacting import LET_RUN
 from accord.integrations.guard.status import status_of
 from accord.langchain.arbitrating import arbitrate, heed_denials, recall, tell_late
 from accord.langchain.arguments import Toolbox
 from accord.langchain.asking import DENY, NOBODY
 from accord.langchain.hearing import Hearing
 from accord.langchain.manner import check_durable
-from accord.langchain.messages import broken_calls, pending_calls, refusal, replaced, strip, was_cut_off
+from accord.langchain.messages import broken_calls, pending_calls, replaced, strip, told, was_cut_off
 from accord.langchain.people import deny_step, make_step, stands
 from accord.langchain.proposing import NOTHING_YET, has_note, note_of, was_moved
 from accord.langchain.questions import NOBODY_ASKED, Questions
@@ -125,10 +126,13 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         `after_agent` sends it back here, in another step of the graph.
         """
         sitting = self._keeping.sit(state, Where.of(runtime.execution_info))
+        paused = self._is_paused(state)
+        shown = self._shows(sitting)
+        if paused and any(state.get(name) != value for name, value in shown.items()):
+            return {**shown, "jump_to": "end"}  # somebody has written over what everybody sees while people are asked
         strays = self._hearing.users and self._hearing.has_strays(sitting.opened.state, state["messages"])
         if sitting.is_still and not self._law.asks_about_steps and not strays:
             return None
-        paused = self._is_paused(state)
         asked, answer = self._questions.about_step(sitting, state, runtime) if paused else (None, None)
         messages = self._take_in(sitting, state, runtime, strays=strays)
         session = sitting.session
@@ -186,7 +190,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             return tell_late(arbitrate(self._law, state, heeded, at, recall(denials))[0], answered, until, at)
 
         decisions = sitting.session.decide_by(claims, reserve)
-        refused = [refusal(d.call.id, d.call.name, d.message) for d in decisions if not d.admitted]
+        refused = [told(decision) for decision in decisions if not decision.admitted]
         return self._update(sitting, [*messages, *refused])
 
     @hook_config(can_jump_to=["model"])
@@ -377,11 +381,12 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
                 continue
             said = withheld(verdict)
             there = [m for m in messages if isinstance(m, ToolMessage) and m.tool_call_id == returned.ticket]
-            instead += [replaced(message, said) for message in there]
             call = ToolCall(there[0].name or "" if there else "", {}, returned.ticket)
             with self._law.seeing(sitting.opened.trace):
                 refused = self._law.refusal(call, said, verdict, session.state(), "recv")
-            session.react([refused], returned.result)
+            refused = session.react_to_result(refused, returned.result)
+            if refused.reply is not LET_RUN:
+                instead += [replaced(message, told(refused)) for message in there]
         if runtime is not None:
             info = runtime.execution_info
             self._runner.answered_by_others(sitting, Where.of(info), info, messages)

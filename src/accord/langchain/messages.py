@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from langchain_core.messages import AnyMessage
     from langchain_core.messages import ToolCall as Asked
 
+    from accord.integrations.guard.decisions import Decision
+
 __all__ = [
     "Outcome",
     "add_update",
@@ -31,6 +33,7 @@ __all__ = [
     "replaced",
     "strip",
     "tell_changed",
+    "told",
     "was_cut_off",
 ]
 
@@ -86,11 +89,24 @@ def refusal(call_id: str, name: str, why: str) -> ToolMessage:
     return ToolMessage(content=f"error: {why}", tool_call_id=call_id, name=name, status="error")
 
 
-def replaced(message: ToolMessage, why: str) -> ToolMessage:
+def told(decision: Decision) -> ToolMessage:
+    """What a model is told about a call that does not run, or whose result it must not see.
+
+    What `on_violation` has replied is told as it is.
+    """
+    call, reply = decision.call, decision.reply
+    if isinstance(reply, ToolMessage):
+        return reply.model_copy(update={"tool_call_id": call.id, "name": call.name, "id": None})
+    if isinstance(reply, str):
+        return ToolMessage(content=reply, tool_call_id=call.id, name=call.name, status="error")
+    return refusal(call.id, call.name, decision.message)
+
+
+def replaced(message: ToolMessage, why: str | ToolMessage) -> ToolMessage:
     """What a model is told instead of a result that it must not see; it takes the place of the message."""
-    return ToolMessage(
-        content=f"error: {why}", tool_call_id=message.tool_call_id, name=message.name, status="error", id=message.id
-    )
+    if isinstance(why, str):
+        why = refusal(message.tool_call_id, message.name or "", why)
+    return why.model_copy(update={"id": message.id})
 
 
 def outcome_of(result: object, call_id: str) -> Outcome:

@@ -211,10 +211,9 @@ def on_decision(on_violation: OnProtocolViolation) -> OnViolation:
 
 
 def _telling(function: Callable[[ViolationEvent], object]) -> Callable[[Decision], object]:
-    def tell(decision: Decision) -> None:
+    def tell(decision: Decision) -> object:
         event = getattr(decision, "event", None)
-        if event is not None:
-            function(event)
+        return None if event is None else function(event)
 
     return tell
 

@@ -205,7 +205,8 @@ class ProtocolLaw(Law):
             (decision,) = change.answer
             if decision.status == "refused" or (decision.admitted and decision.ticket is None):
                 status: Literal["admitted", "refused"] = "refused" if decision.status == "refused" else "admitted"
-                decision = self.refusal(decision.call, decision.message, decision.verdict, before, status=status)
+                verdict = label if isinstance(label, Blocked) else decision.verdict
+                decision = self.refusal(decision.call, decision.message, verdict, before, status=status)
             decisions.append(decision)
         return Change(state, tuple(notes), decisions)
 
@@ -213,7 +214,7 @@ class ProtocolLaw(Law):
         """A call has returned: it counts, and its return is the transition that it is."""
         out = state.out(ticket)
         counted = ending.settle(self.policy, state, ticket, result, at)
-        if out is None or normalise(out.name) not in self.answered:
+        if out is None or not out.events or normalise(out.name) not in self.answered:
             return counted
         notes = tuple(note for note in counted.notes if not isinstance(note, Remark))
         metadata = {"result": dict(result), "tool_call_id": ticket}
@@ -269,6 +270,8 @@ class ProtocolLaw(Law):
             tool_ref=tool,
             event_label=name if tool is None else None,
             message=message,
+            call_id=call.id or "",
+            arguments=call.arguments if isinstance(call.arguments, dict) else {},
         )
         return ProtocolDecision(call, status, message, verdict=verdict, event=event)
 

@@ -45,7 +45,8 @@ class CheckpointedProtocolMiddleware:
     """A state machine for the threads of an agent: `create_agent(…, middleware=[this.middleware])`.
 
     `tool_refs` are the tools that it watches; calls of others pass. `on_violation` is a function that gets the
-    `ViolationEvent`; whatever it returns, the call does not run. It may also be `block`, `raise` or `observe`.
+    `ViolationEvent`, and returns what the model is told, `accord.LET_RUN`, or nothing that matters. It may also be
+    `block`, `raise` or `observe`.
     `secret`, `ledger`, `reviewer`, `by_id`, `redact`, `answers`, `early_end`, `observers` and `when_over` are as in
     `AccordMiddleware`. A person's step may be taken without a name; the ledger then says that nobody was named.
     `events` names the steps of people (`interrupt=True`) that the program may report all the same, by

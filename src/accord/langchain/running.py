@@ -23,9 +23,10 @@ from accord.integrations.exchange import ToolCall
 from accord.integrations.guard import reserving, words
 from accord.integrations.guard.decisions import Change, Decision, Remark
 from accord.integrations.guard.handles import INTERRUPTED
+from accord.integrations.guard.reacting import LET_RUN
 from accord.integrations.guard.reviewing import digest_of
 from accord.langchain.arguments import complete, differs
-from accord.langchain.messages import add_update, outcome_of, refusal, replaced, strip, tell_changed
+from accord.langchain.messages import add_update, outcome_of, refusal, replaced, strip, tell_changed, told
 from accord.ledger.attempts import why
 from accord.monitor.verdicts import Ok
 from accord.monitor.wording import quote_text
@@ -260,8 +261,10 @@ class Runner:
         said = withheld(verdict)
         with self._law.seeing(run.sitting.opened.trace):
             refused = self._law.refusal(call, said, verdict, session.state(), "recv")
-        session.react([refused], result)
-        return replaced(result, said) if isinstance(result, ToolMessage) else refusal(call.id, call.name, said)
+        refused = session.react_to_result(refused, result)
+        if refused.reply is LET_RUN:
+            return result
+        return replaced(result, told(refused)) if isinstance(result, ToolMessage) else told(refused)
 
     def _fail(self, run: Run, error: str | NotDone) -> dict[str, Any]:
         """A call has failed; what is left for the state of the graph."""

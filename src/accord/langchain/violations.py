@@ -9,7 +9,7 @@ from accord.errors import ViolationError
 from accord.integrations.guard.decisions import Decision
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from accord.langchain.fsm import Phase, ToolRef
@@ -21,7 +21,7 @@ __all__ = ["OnProtocolViolation", "ProtocolDecision", "ProtocolViolationError", 
 class ViolationEvent:
     """An event that was refused: `event` as traces show it, `expected` what might have happened instead.
 
-    `message` says why, in the words that the model is told.
+    `message` says why, in the words that the model is told. A call of a tool has a `call_id`, and its `arguments`.
     """
 
     current_state: str
@@ -32,6 +32,8 @@ class ViolationEvent:
     tool_ref: ToolRef | None = None
     event_label: str | None = None
     message: str = ""
+    call_id: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
 class ProtocolViolationError(ViolationError):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from accord.integrations.guard.decisions import Decision
 from accord.integrations.guard.guard import Guard
+from accord.integrations.guard.reacting import LET_RUN
 from accord.integrations.guard.state import Review
 
-__all__ = ["Decision", "Guard", "Review"]
+__all__ = ["LET_RUN", "Decision", "Guard", "Review"]

@@ -28,7 +28,7 @@ class Decision:
     `ticket`. `held`: not before another call has returned, so it is asked for again then. `review`: a person must
     decide first. `refused`: no. `message` says why, in words for the model, and how to do it right. A call that is
     admitted without a ticket is an illegal one that is only observed. `waiting` has all reviews that a call waits for,
-    `review` the first.
+    `review` the first. `reply` is what the model is told instead of the message, if `on_violation` says so.
     """
 
     call: ToolCall
@@ -38,6 +38,7 @@ class Decision:
     verdict: Verdict | None = None
     review: Review | None = None
     waiting: tuple[Review, ...] = ()
+    reply: object = None
 
     @property
     def admitted(self) -> bool:

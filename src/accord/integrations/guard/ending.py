@@ -69,7 +69,7 @@ def settle(
     # Before time passes: a call that was made in time is not late because its tool takes long.
     passed = pass_time(policy, counted, at)
     state, notes = passed.state, list(passed.notes)
-    event = policy.tools.end(out, fields, failed=failed, at=at)
+    event = policy.tools.end(out, fields, failed=failed, at=at) if out.is_seen else None
     if event is None:
         notes.append(Remark("call returned", {"call": ticket, "result": fields}))
         return Change(state, tuple(notes), OK)

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Unfit",
+    "admit_unjudged",
     "all_fit",
     "happen",
     "happen_then",
@@ -107,6 +108,17 @@ def reserve(  # noqa: PLR0913 - who asks, about what, and in which situation
         may_hold = may_hold or (can_wait and decision.ticket is not None and desk.is_seen(decision.ticket))
         decisions.append(decision)
     desk.end_turn(decisions, before)
+    return Change(desk.state, (*after.notes, *desk.notes), decisions)
+
+
+def admit_unjudged(
+    policy: Policy, state: State, claims: Sequence[Claim], at: Time | None, *, started: bool
+) -> Change[list[Decision | None]]:
+    """Let calls go out although the contract says no: somebody wants that. They are no events; `None` for no."""
+    after = pass_time(policy, state, at)
+    desk = _Deciding(policy, after.state, at, all_fit, started=started)
+    decisions = [desk.admit_unjudged(claim) for claim in claims]
+    desk.end_turn([decision for decision in decisions if decision is not None], None)
     return Change(desk.state, (*after.notes, *desk.notes), decisions)
 
 
@@ -225,7 +237,15 @@ class _Deciding:
         log = tuple([new if logged is old else logged for logged in self.state.log])
         self.state = self.state._replace(log=log)
 
-    def _admit(self, claim: Claim, action: str, events: tuple[Event, ...], reviews: tuple[int, ...] = ()) -> Decision:
+    def _admit(
+        self,
+        claim: Claim,
+        action: str,
+        events: tuple[Event, ...],
+        reviews: tuple[int, ...] = (),
+        *,
+        unjudged: bool = False,
+    ) -> Decision:
         """The call goes out, after the steps of people that it uses up; without events nobody looks at it."""
         call, tools = claim.call, self.policy.tools
         lost = self.state.out(call.id) if call.id else None
@@ -239,16 +259,24 @@ class _Deciding:
             desk = desk._replace(numbered=desk.numbered + 1)
             ticket = f"#{desk.numbered}"
         self.went_on.add(tools.label(call.name))
-        failure = tools.failure(call.name, label)
-        ends = tools.ends(call.name, failure)
+        failure = "undone" if unjudged else tools.failure(call.name, label)
+        ends = () if unjudged else tools.ends(call.name, failure)
         out = Out(ticket, call.name, arguments, action, events, self.started, failure, reviews, ends=ends)
         self.state = self.state._replace(desk=use(desk, reviews)).at(self.state.calls.with_entry(out))
         for event in events:
             given = Given(event.direction, event.label, event.payload, None, event.by, self.at, {"call": ticket})
             self.notes.append(Noted(given, OK))
         if not events:
-            self.notes.append(Remark("call passed", {"call": ticket, "tool": call.name, "arguments": arguments}))
+            what = "violation let run" if unjudged else "call passed"
+            self.notes.append(Remark(what, {"call": ticket, "tool": call.name, "arguments": arguments}))
         return Decision(_with(call, arguments), "admitted", ticket=ticket)
+
+    def admit_unjudged(self, claim: Claim) -> Decision | None:
+        """One call that goes out whatever the contract says of it."""
+        action = digest_of(self._label(claim), claim.arguments or {}) if claim.call.id else ""
+        if self.state.desk.stopped is not None or stuck(self.state, self.at) or self._known(claim, action):
+            return None
+        return self._admit(claim, action, (), unjudged=True)
 
     def _rename(self, lost: Out) -> None:
         """Let a new attempt have the id of a call of which nobody knows what became of it."""

@@ -19,6 +19,7 @@ from accord.integrations.guard import words
 from accord.integrations.guard.decisions import Decision
 from accord.integrations.guard.handles import Handle
 from accord.integrations.guard.looking import LONGEST_NAME, look_at
+from accord.integrations.guard.reacting import LET_RUN
 from accord.monitor.verdicts import OK, Blocked, Ok
 from accord.monitor.wording import quote_text
 
@@ -126,11 +127,15 @@ class Batch(msgspec.Struct, eq=False):
         call = self.out.pop(place)
         said = _why_withheld(verdict)
         self.results[place] = ToolResult(call.identity, call.name, None, said, verdict, value)
-        asked = ToolCall(call.name, call.arguments, call.identity)
+        asked = Decision(ToolCall(call.name, call.arguments, call.identity), "refused", said, verdict=verdict)
         try:
-            self.session.react([Decision(asked, "refused", said, verdict=verdict)], value)
+            told = self.session.react_to_result(asked, value, kept=not isinstance(verdict, Blocked))
         except ViolationError as error:
             raise self._with_results(error, {}) from None
+        if told.reply is LET_RUN and payloads.why_not_json(value) is None:
+            self.results[place] = ToolResult(call.identity, call.name, value, None, verdict)
+        elif told.message != said:
+            self.results[place] = ToolResult(call.identity, call.name, None, told.message, verdict, value)
 
     def failed(self, place: int, error: BaseException) -> None:
         """A tool has raised; what was no ordinary error has interrupted it."""

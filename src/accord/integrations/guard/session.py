@@ -16,6 +16,7 @@ from accord.integrations.exchange import ToolCall
 from accord.integrations.guard import ending, reserving, words
 from accord.integrations.guard.decisions import Change, Decision, Noted, Remark
 from accord.integrations.guard.patience import is_waiting
+from accord.integrations.guard.reacting import LET_RUN, let_run, may_be_let_run
 from accord.integrations.guard.timing import on_time
 from accord.ledger.attempts import event_of, why
 from accord.monitor.events import make_time
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["LiveSession", "OnViolation"]
 
 T = TypeVar("T")
+_Step: TypeAlias = "Callable[[State, Time | None], Change[T]]"
 OnViolation: TypeAlias = "Literal['block', 'raise', 'observe'] | Callable[[Decision], object]"
 
 
@@ -175,75 +177,121 @@ class LiveSession:
         def reserve(state: State, at: Time | None) -> Change[list[Decision]]:
             return reserving.reserve(self.policy, state, claims, at, **manner)
 
-        return self.decide_by(claims, reserve, take)
+        return self.decide_by(claims, reserve, take, started=started)
 
     def decide_by(
         self,
         claims: Sequence[Claim],
-        reserve: Callable[[State, Time | None], Change[list[Decision]]],
+        reserve: _Step[list[Decision]],
         take: Callable[[Sequence[Decision]], None] | None = None,
+        *,
+        started: bool = False,
     ) -> list[Decision]:
         """As `decide`, for whoever reserves in a way of their own."""
         raises = self._on_violation == "raise"
-        tried: tuple[State, ...] = ()
+        tried: dict[str, tuple[State, State]] = {}
 
         def judged(state: State, at: Time | None) -> Change[list[Decision]]:
-            nonlocal tried
             change = reserve(state, at)
             if raises and any(decision.status == "refused" for decision in change.answer):
                 change = ending.withdraw(self.policy, change, at)
-            tried = (state, change.state)
+            tried["reserved"] = (state, change.state)
             return change
 
-        def undo() -> None:
-            if tried:
-                reserved = ending.newly_out(*tried)
+        def undo(*steps: str) -> None:
+            reserved = [out for step in steps if step in tried for out in ending.newly_out(*tried[step])]
+            if reserved:
                 with suppress(Exception):  # what was raised says more
                     self.change(lambda state, at: ending.forget(self.policy, state, reserved, at))
 
-        try:
-            return self._decide(claims, judged, undo, take)
-        except BaseException:
-            undo()
-            raise
+        def let(refused: Sequence[tuple[Claim, Decision]]) -> _Step[list[Decision]]:
+            def judged(state: State, at: Time | None) -> Change[list[Decision]]:
+                change = let_run(self.policy, state, refused, at, started=started)
+                tried["let run"] = (state, change.state)
+                return change
 
-    def _decide(
-        self,
-        claims: Sequence[Claim],
-        judge: Callable[[State, Time | None], Change[list[Decision]]],
-        undo: Callable[[], None],
-        take: Callable[[Sequence[Decision]], None] | None,
-    ) -> list[Decision]:
+            return judged
+
         began = 0.0 if self.observers is None else perf_counter()
         try:
-            decisions = self.change(judge, deciding=True)
+            decisions, kept = self._kept(judged, claims, lambda: undo("reserved"))
+            decisions = [d if d.review is None else replace(d, review=d.review.copy()) for d in decisions]
+            try:
+                decisions = self.react(decisions)
+                if kept:
+                    decisions = self._let_run(claims, decisions, let, lambda: undo("let run"))
+            finally:
+                if self.observers is not None:
+                    self.observers.decided(decisions, began)
+            if take is not None:
+                take(decisions)
+        except BaseException:
+            undo("reserved", "let run")
+            raise
+        return decisions
+
+    def _kept(
+        self, judge: _Step[list[Decision]], claims: Sequence[Claim], undo: Callable[[], None]
+    ) -> tuple[list[Decision], bool]:
+        """What was decided about calls, and whether that is kept; if it is not, nothing runs."""
+        try:
+            return self.change(judge, deciding=True), True
         except UsageError:
             raise
         except StoreError as error:
             message = f"the session cannot be kept ({why(error)}), so nothing runs"
-            decisions = [Decision(claim.call, "refused", message, verdict=Blocked(message)) for claim in claims]
         except Exception as error:  # noqa: BLE001 - whatever broke inside, the answer is no
             undo()
             message = f"accord failed inside ({quote_value(error)}), so nothing runs"
-            decisions = [Decision(claim.call, "refused", message, verdict=Blocked(message)) for claim in claims]
-        if take is not None:
-            take(decisions)
-        decisions = [d if d.review is None else replace(d, review=d.review.copy()) for d in decisions]
-        if self.observers is not None:
-            self.observers.decided(decisions, began)
-        self.react(decisions)
-        return decisions
+        return [Decision(claim.call, "refused", message, verdict=Blocked(message)) for claim in claims], False
 
-    def react(self, decisions: list[Decision], returned: object = None) -> None:
-        """What the guard was told to do about what is refused; `returned` is what a tool has returned, if that is."""
+    def _let_run(
+        self,
+        claims: Sequence[Claim],
+        decisions: list[Decision],
+        let: Callable[[Sequence[tuple[Claim, Decision]]], _Step[list[Decision]]],
+        undo: Callable[[], None],
+    ) -> list[Decision]:
+        """The decisions, with calls admitted that whoever is told of violations lets run."""
+        wanted = [place for place, decision in enumerate(decisions) if decision.reply is LET_RUN]
+        after = [replace(each, reply=None) if each.reply is LET_RUN else each for each in decisions]
+        going = [place for place in wanted if may_be_let_run(claims[place], decisions[place])]
+        if going:
+            refused = [(claims[place], after[place]) for place in going]
+            answers, _ = self._kept(let(refused), [claim for claim, _ in refused], undo)
+            for place, answer in zip(going, answers, strict=True):
+                after[place] = answer
+        return after
+
+    def react(self, decisions: list[Decision], returned: object = None) -> list[Decision]:
+        """Do what the guard was told to do about what is refused; the decisions with what is to be replied.
+
+        `returned` is what a tool has returned, if that is refused.
+        """
         refused = [decision for decision in decisions if decision.status == "refused"]
         if not refused or self._on_violation in ("block", "observe"):
-            return
+            return decisions
         if self._on_violation == "raise":
             cause = next((decision for decision in refused if decision.message != words.NOT_ALONE), refused[0])
             raise ViolationError(cause.message, cause.verdict, response=returned, results=decisions)
-        for decision in refused:
-            self._on_violation(decision)  # type: ignore[operator] # what is left is a function
+        return [self._replied(decision) if decision.status == "refused" else decision for decision in decisions]
+
+    def react_to_result(self, decision: Decision, returned: object, *, kept: bool = True) -> Decision:
+        """The same for what a tool has returned. `kept`: it is the contract alone that does not let it through."""
+        (decision,) = self.react([decision], returned)
+        if decision.reply is LET_RUN:
+            try:
+                if not kept:
+                    return replace(decision, reply=None)
+                self.remark("violation let run", {"call": decision.call.id, "tool": decision.call.name})
+            except StoreError:
+                return replace(decision, reply=None)
+        return decision
+
+    def _replied(self, decision: Decision) -> Decision:
+        """What whoever is told of a violation says to it."""
+        said = self._on_violation(decision)  # type: ignore[operator] # what is left is a function
+        return replace(decision, message=said if isinstance(said, str) else decision.message, reply=said)
 
     # -- what becomes of a call ---------------------------------------------------------------------------------------
 
