@@ -171,6 +171,23 @@ def test_patience_does_not_run_out_over_what_is_let_run():
     assert guard.stopped is None
 
 
+@pytest.mark.parametrize("kept", [None, MemoryStore])
+def test_nothing_stays_out_when_it_raises(kept):
+    """Neither what was admitted beside it, nor what was let run before."""
+
+    def some(decision):
+        if decision.call.id == "z":
+            raise RuntimeError("not with us")
+        return LET_RUN
+
+    more = {} if kept is None else {"store": kept(), "key": "s"}
+    guard = Guard("!search.end", tools=TOOLS, on_violation=some, **more)
+    with pytest.raises(RuntimeError, match="not with us"):
+        guard.run([ToolCall("book", {}, "x"), ToolCall("search", {}, "a"), ToolCall("book", {}, "z")])
+    assert guard.out() == []
+    assert guard.allowed == ["!search"]
+
+
 def test_guards_take_messages_too():
     guard = Guard("!search.end", tools=TOOLS, on_violation=lambda decision: f"No {decision.call.name}.")
     (result,) = guard.run([ToolCall("book")])

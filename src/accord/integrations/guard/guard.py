@@ -77,7 +77,8 @@ class Guard:
 
     `on_violation` says what an illegal call does. `block`: it does not run, and the model is told why and how to do it
     right. `raise`: `ProtocolViolationError`, and nothing of its batch runs. `observe`: it runs, and stands in the
-    ledger. A function is called with the `Decision`; whatever it returns, the call does not run.
+    ledger. A function is called with the `Decision`: a text that it returns is what the model is told, with `LET_RUN`
+    the call runs, and whatever else it returns changes nothing.
 
     When a tool was refused in `patience` turns since it last went on, or in so many turns in a row something was
     refused and nothing went on, the model is told to stop asking, and the session is stopped (`escalate="stop"`) or
