@@ -25,7 +25,9 @@ import subprocess
 import sys
 import textwrap
 import tokenize
+import tomllib
 from dataclasses import fields
+from pathlib import Path
 from types import SimpleNamespace
 from typing import get_type_hints
 
@@ -275,6 +277,12 @@ def test_the_way_from_a_string_to_a_monitor():
 
 
 # -- llmsessioncontract: the page of the package -----------------------------------------------------------------------
+
+
+def test_what_can_be_installed_beside_it():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    assert {"langchain", "langfuse", "dev"} <= project["optional-dependencies"].keys()
+
 
 CARD = "!CreateCard.?{CardCreated.rec X.!Transaction.?{TransactionOK.X, SessionEnd}, CardError}.end"
 
@@ -1231,6 +1239,23 @@ def test_supervision_begins_afresh_and_keeps_persistent_fields(capsys):
         ran(FRONT + crashing + SENDER + SUPERVISED, capsys)
         == "0 handled\nSchema changed: users\n1 handled\nSchema changed: users\n"
     )
+
+
+def test_role_names_that_are_those_of_the_agents():
+    """Agents without a body can be declared. That one of them could not take its message is found before it runs."""
+    text = f'''
+from accord.agents import Agent, follows
+
+CONTRACT = """{NOTIFY}"""
+
+@follows(CONTRACT, as_="DatabaseSteward")
+class DatabaseSteward(Agent): ...
+
+@follows(CONTRACT, as_="APISteward")
+class APISteward(Agent): ...
+'''
+    exec(compile(text, "program.py", "exec", dont_inherit=True), {"__name__": "program"})  # noqa: S102 - as above
+    assert [finding.code for finding in findings(text)] == ["E082"]
 
 
 WRONG = {
