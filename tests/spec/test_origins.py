@@ -922,12 +922,15 @@ def test_thread_the_state_is_checkpointed():
 
 
 def test_thread_one_middleware_keeps_threads_apart():
+    """Two threads, each of which is begun before the other has ended."""
     made = langchain(SEARCH, BOOK, "done")
-    for name in ("a", "b"):
-        made.agent.invoke({"messages": [("user", "go")]}, {"configurable": {"thread_id": name}})
-    resumed = made.agent.invoke(Command(resume={"event_label": "UserApproval"}), {"configurable": {"thread_id": "a"}})
-    (waiting,) = made.agent.get_state({"configurable": {"thread_id": "b"}}).interrupts
-    assert (resumed["fsm_state"], waiting.value["fsm_state"]) == ("done", "results")
+    threads = [{"configurable": {"thread_id": name}} for name in ("a", "b")]
+    for config in threads:
+        made.agent.invoke({"messages": [("user", "go")]}, config)
+    for config in threads:
+        result = made.agent.invoke(Command(resume={"event_label": "UserApproval"}), config)
+        assert result["fsm_trace"] == ["send:search", "recv:search", "recv:UserApproval", "send:book", "recv:book"]
+        assert [message.name for message in result["messages"] if message.type == "tool"] == ["search", "book"]
 
 
 def test_thread_the_state_and_the_answers_as_types():
