@@ -671,7 +671,7 @@ def langchain(*script, text=LANGCHAIN):
 
 def test_langchain(capsys):
     made = langchain(SEARCH, BOOK, "done", text=LANGCHAIN + LANGCHAIN_RUN)
-    assert made.suspended["__interrupt__"][0].value["fsm_state"] == "results"
+    assert made.suspended["__interrupt__"][0].value["fsm_state"] == made.suspended["fsm_state"] == "results"
     trace = ["send:search", "recv:search", "recv:UserApproval", "send:book", "recv:book"]
     assert capsys.readouterr().out == f"done\n{trace}\n"
     assert [message.content for message in made.result["messages"] if message.type == "tool"] == [
