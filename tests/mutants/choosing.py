@@ -29,14 +29,20 @@ def hung(test: str) -> None:
     os._exit(1)
 
 
+def asked_as(item) -> str | None:
+    """What a test was asked as: by its own name, or as one of its file; `None` if it was not."""
+    names = (item.nodeid, item.nodeid.partition("::")[0])
+    return next((name for name in names if name in PLACES), None)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items) -> None:
-    items[:] = sorted((item for item in items if item.nodeid in PLACES), key=lambda item: PLACES[item.nodeid])
+    items[:] = sorted((item for item in items if asked_as(item)), key=lambda item: PLACES[asked_as(item)])
 
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_protocol(item):
-    watching = threading.Timer(ASKED["tests"][item.nodeid], hung, [item.nodeid])
+    watching = threading.Timer(ASKED["tests"][asked_as(item)], hung, [item.nodeid])
     watching.daemon = True
     watching.start()
     yield

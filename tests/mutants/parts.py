@@ -18,8 +18,8 @@ KEPT = ROOT / ".mutants"  # maps and verdicts; ignored by git
 class Part:
     """Paths below `src/accord`, and patterns of test files below `tests`.
 
-    `last` are single tests that look at everything and take long: they are asked, without a map, about what lives
-    through all others.
+    `last` are tests, or files of them, that are asked without a map about what lives through all others: those that
+    look at everything and take long, and those that cannot be measured.
     """
 
     sources: tuple[str, ...]
@@ -53,10 +53,12 @@ PARTS = {
             "properties/test_fast_path.py",
             "properties/test_ways_through_people.py",
             "surfaces/test_rows.py",
-            "stores/test_guard_crashes.py",
+            "kept/*",
             "agents/*",
         ),
         (
+            "faults/test_guard_interrupts.py",
+            "stores/test_guard_crashes.py::test_kill_9_runs_nothing_twice_and_loses_nothing_that_was_settled[sqlite]",
             "properties/test_guard.py::test_guards_decide_as_the_reference_does",
             "properties/test_fast_path.py::test_both_say_and_hold_the_same",
             "surfaces/test_surfaces.py::test_every_surface_says_what_the_reference_says[1]",
