@@ -36,6 +36,26 @@ def test_a_batch_runs_as_it_does_in_turn(guard_of):
     asyncio.run(session())
 
 
+def test_what_waited_begins_as_soon_as_it_may_also_while_another_that_has_waited_runs(guard_of):
+    """`c` rests on `a` and `d` on `b`; `c` goes on when `d` has begun, which nobody waits for but itself."""
+
+    async def session():
+        begun = {name: asyncio.Event() for name in "cd"}
+
+        async def b():
+            await begun["c"].wait()
+
+        async def c():
+            begun["c"].set()
+            await begun["d"].wait()
+
+        guard = guard_of("(!a.!c.end | !b.!d.end)", tools={"a": lambda: 1, "b": b, "c": c, "d": begun["d"].set})
+        results = await asyncio.wait_for(guard.arun(calls("abcd")), 30)
+        assert [result.error for result in results] == [None] * 4
+
+    asyncio.run(session())
+
+
 class Slow(MemoryStore):
     """A store that takes its time, for each step as long as it is told."""
 

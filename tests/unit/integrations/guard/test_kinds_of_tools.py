@@ -250,6 +250,43 @@ def test_a_tool_that_fails_half_way_has_failed():
     assert guard.allowed() == ["!pay"]
 
 
+class Failing:
+    """Tools of each kind that get no answer."""
+
+    def plain(self):
+        raise TimeoutError("no answer")
+
+    async def coroutine(self):
+        self.plain()
+
+    def generator(self):
+        yield 1
+        self.plain()
+
+    async def asynchronous_generator(self):
+        yield 1
+        self.plain()
+
+
+@pytest.mark.parametrize("kind", ["plain", "coroutine", "generator", "asynchronous_generator"])
+@pytest.mark.parametrize("way", ["function", "in turn", "at once"])
+@pytest.mark.parametrize("clock", [None, lambda: 1], ids=["in the lane", "with a clock"])
+def test_why_a_call_is_lost_is_what_its_tool_has_said(kind, way, clock):
+    guard = Guard("protocol P = !pay.!ship.end tools { pay fails unknown }", tools=SHIP, events=["pay"], clock=clock)
+    tool = getattr(Failing(), kind)
+    if way == "function":
+        function = guard.tool(name="pay")(tool)
+        with pytest.raises(TimeoutError, match="no answer"):
+            CONSUMED[kind.replace("asynchronous", "async").replace("_", " ")](function())
+    else:
+        guard.register("pay", tool)
+        if way == "in turn" and kind in {"plain", "generator"}:
+            assert not guard.run([ToolCall("pay")])[0].ok
+        else:
+            assert not asyncio.run(guard.arun([ToolCall("pay")]))[0].ok
+    assert [out.lost for out in guard.out()] == ["TimeoutError: no answer"]
+
+
 def test_a_guarded_generator_is_asked_for_when_it_begins():
     guard = Guard(CONTRACT, tools=SHIP, events=["pay"])
     pay = guard.tool(name="pay")(generator)
@@ -285,6 +322,30 @@ def test_what_a_generator_raises_when_it_is_closed_is_heard():
     with pytest.raises(OSError, match="the bank is closed"):
         left.close()
     assert guard.allowed() == ["!pay"] and not guard.out()
+
+
+@pytest.mark.parametrize("clock", [None, lambda: 1], ids=["in the lane", "with a clock"])
+def test_what_an_asynchronous_generator_does_when_it_is_closed_is_done_before_its_call_has_failed(clock):
+    guard = Guard("protocol P = rec L. !pay.?pay.L tools { pay fails undone }", clock=clock)
+    seen = []
+
+    @guard.tool
+    async def pay():
+        try:
+            yield 1
+        finally:
+            await asyncio.sleep(0)
+            seen.append(len(guard.out()))
+            raise OSError("the bank is closed")
+
+    async def left():
+        values = pay()
+        await anext(values)
+        with pytest.raises(OSError, match="the bank is closed"):
+            await values.aclose()
+
+    asyncio.run(left())
+    assert (seen, guard.allowed(), guard.out()) == ([1], ["!pay"], [])
 
 
 def test_the_end_of_an_asynchronous_generator_is_kept_in_its_store_before_it_is_over(tmp_path):

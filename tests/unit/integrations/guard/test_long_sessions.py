@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 
 import pytest
 
@@ -121,6 +122,60 @@ def test_an_answer_that_a_call_is_using_is_not_forgotten(guard_of):
         guard.decide(ask(guard, n), "deny", by="ana")
     guard.fail(decision.ticket, NotDone("no network"))
     assert guard.run(pay(0))[0].ok  # without asking the same person again
+
+
+def test_a_question_that_is_open_is_not_forgotten_whatever_it_asks(guard_of):
+    """Whether a lost call has happened, whether a person takes a step; meanwhile a hundred others are decided."""
+    contract = f'{ASKED} rule "few" {{ at most 9 send }} tools {{ send fails unknown }}'
+    guard = guard_of(contract, tools={"pay": lambda n: n, "send": lambda: 1}, patience=999)
+    (sent,) = guard.reserve([ToolCall("send", {}, "s")])
+    guard.fail(sent.ticket, TimeoutError("no answer"))
+    (lost,) = guard.reviews()
+    guard.run(pay(0))
+    (_, step) = guard.reviews()
+    for n in range(1, 2 * MOST):
+        assert not guard.run(pay(n))[0].ok
+        guard.decide(guard.reviews()[-1].id, "deny", by="ana")
+    assert [review.id for review in guard.reviews()] == [lost.id, step.id]
+    guard.decide(lost.id, "undone", by="ana")
+    guard.decide(step.id, "allow", by="ana")
+    assert guard.out() == []
+    assert guard.run(pay(0))[0].ok
+
+
+def test_so_much_is_remembered_as_the_page_about_guards_says(shared_of):
+    guard = shared_of(ASKED, tools={"pay": lambda n: n}, patience=999)
+
+    def known(reviews):
+        states = []
+        for review in reviews:
+            with suppress(UsageError):
+                states.append(guard.review(review).state)
+        return states
+
+    denied = [ask(guard, n) for n in range(10)]
+    denied += [ask(guard, n) for n in range(10, 32)]
+    assert "too many questions are open" in guard.run(pay(32))[0].error
+    for review in denied:
+        guard.decide(review, "deny", by="ana")
+    for n in range(32, 42):
+        denied.append(ask(guard, n))
+        guard.decide(denied[-1], "deny", by="ana")
+    allowed = []
+    for n in range(100, 180):
+        allowed.append(ask(guard, n))
+        guard.decide(allowed[-1], "allow", by="ana")
+    ask(guard, 999)  # with each question what is old is forgotten
+    assert known(denied) == ["denied"] * 32
+    assert known(allowed) == ["allowed"] * 64
+
+
+def test_so_many_calls_are_known_by_their_ids_as_the_page_about_guards_says(shared_of):
+    guard = shared_of("rec L.!a.L", tools={"a": lambda n: n}, patience=999)
+    for n in range(100):
+        assert guard.run([ToolCall("a", {"n": n}, f"c{n}")])[0].ok
+    assert "has run already" in guard.run([ToolCall("a", {"n": 36}, "c36")])[0].error
+    assert guard.run([ToolCall("a", {"n": 35}, "c35")])[0].ok
 
 
 def test_an_agent_that_is_stuck_over_and_over(guard_of):

@@ -58,6 +58,10 @@ WAYS = {
         'rule "r" { before pay require (A by human and B by human and C by human and D by human) or Z by human }',
         "Z",
     ),
+    "a step that waits for a tool, beside one that waits for nothing": (
+        'rule "a" { before A require look and B by human } rule "b" { before pay require A by human or B by human }',
+        "B",
+    ),
     "each time anew": ('rule "r" { before each pay require at least 4 A by human }', "AAAA"),
 }
 PAY = ToolCall("pay", {"id": 1, "amount": 5})
@@ -67,10 +71,23 @@ def pay(**_):
     return "paid"
 
 
-@pytest.mark.parametrize("name", WAYS)
+TIMED = ' rule "time" { within 9s after look require look2 }'
+CONTRACTS = {
+    **{name: contract for name, (contract, _) in WAYS.items()},
+    **{
+        f"{name}, while a clock runs": (
+            contract if "rule" in contract or "protocol" in contract else f"protocol P = {contract}"
+        )
+        + TIMED
+        for name, (contract, _) in WAYS.items()
+    },
+}
+
+
+@pytest.mark.parametrize("name", CONTRACTS)
 def test_however_many_people_a_call_needs_they_are_asked(name):
-    contract, gates = WAYS[name]
-    guard = Guard(contract, tools={"pay": pay}, events=["Z"])
+    gates = WAYS[name.removesuffix(", while a clock runs")][1]
+    guard = Guard(CONTRACTS[name], tools={"pay": pay}, events=["Z", "look", "look2"])
     (result,) = guard.run([PAY])
     assert "needs the approval of" in result.error, result.error
     assert [review.gate for review in guard.reviews()] == [*gates]
@@ -81,9 +98,9 @@ def test_however_many_people_a_call_needs_they_are_asked(name):
     assert guard.reviews() == []
 
 
-@pytest.mark.parametrize("name", WAYS)
+@pytest.mark.parametrize("name", CONTRACTS)
 def test_tools_that_people_could_allow_are_shown(name):
-    assert Guard(WAYS[name][0], tools={"pay": pay}, events=["Z"]).visible() == ["pay"]
+    assert Guard(CONTRACTS[name], tools={"pay": pay}, events=["Z", "look", "look2"]).visible() == ["pay"]
 
 
 IN_VAIN = {
@@ -115,6 +132,29 @@ def test_what_no_approval_would_change_is_said_however_many_there_are():
     said = "`pay` is refused: `amount <= 3` does not hold: `amount` is 5. No approval would change that."
     assert guard.run([PAY])[0].error == said
     assert guard.reviews() == []
+
+
+def test_a_person_can_do_what_a_call_that_is_out_may_not_have_done(guard_of):
+    """Where `A` has been called, people need not do anything; where it has failed, they can, one after the other."""
+    contract = 'rule "r" { before pay require A } rule "g" { before A by human require B by human }'
+    guard = guard_of(contract, tools=dict.fromkeys(("A", "pay"), pay))
+    (out,) = guard.reserve([ToolCall("A", {}, "c1")])
+    (decision,) = guard.reserve([PAY])
+    assert (decision.status, [review.gate for review in guard.reviews()]) == ("review", ["B", "A"])
+    guard.fail(out.ticket, "no network")
+    for review in guard.reviews():
+        guard.decide(review.id, "allow", by="ana")
+    assert guard.run([PAY])[0].ok
+
+
+def test_that_data_is_wrong_is_said_where_it_is_what_is_wrong_whatever_becomes_of_others():
+    """If `look` counts, `pay` comes too late; if it fails, only its amount is wrong."""
+    contract = "{!look.?A by human.!other.end, ?A by human.!pay(amount <= 3).end}"
+    guard = Guard(contract, tools=dict.fromkeys(("pay", "look", "other"), pay))
+    assert guard.run([PAY])[0].error.endswith("No approval would change that.")
+    guard.reserve([ToolCall("look", {}, "c1")])
+    (decision,) = guard.reserve([PAY])
+    assert decision.status == "refused" and "No approval would change that." not in decision.message
 
 
 def test_a_search_that_is_cut_short_is_no_silent_no():
