@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from accord import Guard, Limits, ToolCall, UsageError
+from accord import Guard, Limits, NotDone, ToolCall, UsageError
 from accord.choreography.compiling import compile_contract
 from accord.integrations.guard import words
 
@@ -141,7 +141,7 @@ def test_a_person_can_do_what_a_call_that_is_out_may_not_have_done(guard_of):
     (out,) = guard.reserve([ToolCall("A", {}, "c1")])
     (decision,) = guard.reserve([PAY])
     assert (decision.status, [review.gate for review in guard.reviews()]) == ("review", ["B", "A"])
-    guard.fail(out.ticket, "no network")
+    guard.fail(out.ticket, NotDone("no network"))
     for review in guard.reviews():
         guard.decide(review.id, "allow", by="ana")
     assert guard.run([PAY])[0].ok
