@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
-from accord import Guard, NotDone, Ok, ProtocolViolationError, ToolCall, UsageError
+from accord import Guard, MemoryStore, NotDone, Ok, ProtocolViolationError, ToolCall, UsageError
+from accord.testing import Fault, FaultyStore
 
 
 def raises(error):
@@ -159,6 +162,51 @@ def test_what_was_interrupted_has_failed_and_what_never_began_does_not_count(
     assert tools.ran == ["a"]
     assert [out.name for out in guard.out()] == (["b"] if fails == "unknown" else [])
     assert [d.admitted for d in guard.reserve([ToolCall(name) for name in "abc"])] == [False, again, True]
+
+
+def pay():
+    raise KeyboardInterrupt
+
+
+async def apay():
+    raise KeyboardInterrupt
+
+
+def pays():
+    yield 1
+    raise KeyboardInterrupt
+
+
+async def apays():
+    yield 1
+    raise KeyboardInterrupt
+
+
+async def _all(values):
+    return [each async for each in values]
+
+
+INTERRUPTED = {
+    "a batch": (pay, lambda guard, _: guard.run([ToolCall("pay")])),
+    "a batch in an event loop": (apay, lambda guard, _: asyncio.run(guard.arun([ToolCall("pay")]))),
+    "a function": (pay, lambda _, function: function()),
+    "a coroutine function": (apay, lambda _, function: asyncio.run(function())),
+    "a generator": (pays, lambda _, function: list(function())),
+    "an asynchronous generator": (apays, lambda _, function: asyncio.run(_all(function()))),
+}
+
+
+@pytest.mark.parametrize("way", INTERRUPTED)
+def test_what_had_begun_is_lost_however_often_we_are_interrupted(way):
+    """When the tool is interrupted, and twice when that is being told."""
+    tool, run = INTERRUPTED[way]
+    store = FaultyStore(MemoryStore(), [Fault.NONE, Fault.INTERRUPT, Fault.INTERRUPT])
+    guard = Guard("protocol P = !pay.!ship.end tools { pay fails unknown }", store=store, key="s1", events=["ship"])
+    function = guard.tool(name="pay")(tool)
+    with pytest.raises(KeyboardInterrupt):
+        run(guard, function)
+    assert store.met[Fault.INTERRUPT] == 2
+    assert [out.lost for out in guard.out()] == ["it was interrupted"]
 
 
 @pytest.mark.parametrize("fails", ["undone", "done", "unknown"])

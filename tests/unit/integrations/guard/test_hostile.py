@@ -243,6 +243,27 @@ def test_a_tool_may_call_the_guard(guard_of, paid):
     assert guard.run([ToolCall("pay", {}, "p")])[0].ok
 
 
+QUESTIONS = {
+    "status": lambda guard: guard.status,
+    "out": Guard.out,
+    "reviews": Guard.reviews,
+    "allowed": Guard.allowed,
+    "explain": Guard.explain,
+    "send": lambda guard: guard.send("a"),
+    "run": lambda guard: guard.run([ToolCall("a")]),
+    "close": Guard.close,
+}
+
+
+@pytest.mark.parametrize("ask", QUESTIONS)
+def test_who_comes_in_the_middle_of_a_step_is_told_so(ask):
+    """As a finalizer or the handler of a signal can, in the thread that takes the step."""
+    guard = Guard("!a.end", tools={"a": lambda: 1}, events=["a"])
+    with guard._session.home._lock, pytest.raises(UsageError, match="one step at a time"):
+        QUESTIONS[ask](guard)
+    assert (guard.status, guard.run([ToolCall("a")])[0].ok) == ("running", True)
+
+
 def test_a_function_told_of_violations_may_call_the_guard(guard_of, tools_named):
     def told(decision):
         if decision.call.name == "nope":

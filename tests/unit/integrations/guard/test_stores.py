@@ -7,6 +7,7 @@ import json
 import pytest
 
 from accord import Guard, MemoryStore, SQLiteStore, StoredSession, ToolCall, UsageError
+from accord.integrations.guard.reading import guard_object, guarded_session
 from accord.testing import Fault, FaultyStore
 
 
@@ -75,6 +76,29 @@ def test_the_ledger_tells_what_happened():
         ("call returned", None),
     ]
     assert store.verify("s1").ok
+
+
+def test_what_programs_are_told_of_a_session_is_a_copy():
+    store = MemoryStore()
+    guard = Guard("(!a.end | ?Ok by human.!b.end)", store=store, key="s1")
+    guard.reserve([ToolCall("a", {"n": 1}, "c1"), ToolCall("b", {"n": 2}, "c2")])
+    session = guarded_session(store, "s1")
+    before, told = (guard_object(session, 0) for _ in range(2))
+    for each in (*told["out"], *told["reviews"]):
+        each["payload"]["n"] = 3
+    assert guard_object(session, 0) == before != told
+
+
+def test_a_store_that_does_not_look_is_not_believed(tools_named):
+    class Lazy(MemoryStore):
+        def exchange(self, key, guess, judge):
+            """Nothing."""
+
+    tools = tools_named("a")
+    guard = Guard("!a.end", store=Lazy(), key="s1", tools=tools)
+    assert "the store has not looked at the session" in guard.run([ToolCall("a")])[0].error
+    assert "the store has not looked at the session" in guard.send("a").reason
+    assert (tools.ran, guard.allowed()) == ([], ["!a"])
 
 
 def test_every_refusal_is_in_the_ledger():

@@ -98,6 +98,16 @@ def test_a_function_that_raises_takes_its_batch_back(guard_of, tools_named):
     assert (tools.ran, guard.out()) == ([], [])
 
 
+def test_a_function_that_raises_about_a_result_is_heard(guard_of):
+    def stop(decision):
+        raise LookupError(decision.message)
+
+    guard = guard_of("!a.?a(n == 1).end", tools={"a": lambda: {"n": 2}}, on_violation=stop)
+    with pytest.raises(LookupError, match="is withheld"):
+        guard.run([ToolCall("a", {}, "c1")])
+    assert (guard.out(), guard.allowed()) == ([], ["?a(n == 1)"])
+
+
 def test_unknown_tools_and_bad_arguments_have_an_answer(guard_of, tools_named):
     tools = tools_named("a")
     guard = guard_of("rec L.!a.L", tools={**tools, "b": lambda x: x}, patience=99)

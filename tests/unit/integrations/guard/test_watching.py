@@ -51,6 +51,45 @@ def test_an_observer_changes_nothing(guard_of, observer):
     assert got == [{"total": 5}]
 
 
+def test_what_was_entered_around_a_tool_is_left_and_nothing_else(guard_of):
+    """The first cannot be entered, the second cannot be left."""
+    seen = []
+
+    class Around:
+        def __init__(self, name, broken):
+            self.name, self.broken = name, broken
+
+        def __enter__(self):
+            self.note("entered")
+
+        def __exit__(self, kind, *_):
+            self.note(f"left after {kind.__name__}")
+
+        def note(self, what):
+            seen.append(f"{self.name} {what}")
+            if what.startswith(self.broken):
+                raise RuntimeError
+
+    class Entering(Observer):
+        def __init__(self, *about):
+            self.about = about
+
+        def running(self, *_):
+            return Around(*self.about)
+
+    def a():
+        seen.append("ran")
+        raise TimeoutError
+
+    observers = [Entering("first", "entered"), Entering("second", "left"), Entering("third", "never")]
+    guard = guard_of("!a.end", tools={"a": a}, observers=observers)
+    assert not guard.run([ToolCall("a")])[0].ok
+    assert seen == [
+        "first entered", "second entered", "third entered", "ran",
+        "third left after TimeoutError", "second left after TimeoutError",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("fault", [Fault.BUG, Fault.UNREACHABLE, Fault.CORRUPT])
 def test_that_somebody_watches_does_not_keep_a_return_from_being_kept(fault):
     store = FaultyStore(MemoryStore(), [Fault.NONE, fault])  # the reservation, and what is asked for the observer
