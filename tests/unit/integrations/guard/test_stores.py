@@ -83,10 +83,11 @@ def test_what_programs_are_told_of_a_session_is_a_copy():
     guard = Guard("(!a.end | ?Ok by human.!b.end)", store=store, key="s1")
     guard.reserve([ToolCall("a", {"n": 1}, "c1"), ToolCall("b", {"n": 2}, "c2")])
     session = guarded_session(store, "s1")
-    before, told = (guard_object(session, 0) for _ in range(2))
+    told = guard_object(session, 0)
     for each in (*told["out"], *told["reviews"]):
         each["payload"]["n"] = 3
-    assert guard_object(session, 0) == before != told
+    again = guard_object(session, 0)
+    assert [each["payload"] for each in (*again["out"], *again["reviews"])] == [{"n": 1}, {"n": 2}]
 
 
 def test_a_store_that_does_not_look_is_not_believed(tools_named):
