@@ -17,7 +17,7 @@ from accord.machine.taking import Refused, take_any
 from accord.monitor.step import Situation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from accord.calls.entries import End
     from accord.machine.conditions import Outcome
@@ -123,8 +123,9 @@ def _outcomes(
                 guarded.append(index)
             else:
                 certain[index] = True
+    ways: Iterable[tuple[Outcome, ...]]
     if len(guarded) <= _MOST_GUARDED:
-        ways = list(product(fates, repeat=len(guarded)))
+        ways = product(fates, repeat=len(guarded))
     else:
         alone = [tuple([place == only for place in range(len(guarded))]) for only in range(len(guarded))]
         ways = [(True,) * len(guarded), (False,) * len(guarded), *alone]

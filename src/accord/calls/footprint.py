@@ -120,6 +120,8 @@ def _touched(stages: Stages, event: Event, called: Called) -> set[tuple[object, 
 
 def related(log: tuple[Logged, ...], about: Footprint) -> list[Logged]:
     """What has to do with these parts: with them, or with parts of something that has. Time has to do with all."""
+    if any(logged.touches is None and _is_event(logged) for logged in log):
+        return [*log]  # what it changes may rest on anything before it, and anything behind it on that
     wanted = set(about)
     chosen = [False] * len(log)
     growing = True
@@ -135,3 +137,8 @@ def related(log: tuple[Logged, ...], about: Footprint) -> list[Logged]:
                     wanted |= touches
                     growing = True
     return [logged for place, logged in enumerate(log) if chosen[place]]
+
+
+def _is_event(logged: Logged) -> bool:
+    """Whether parts may be linked by it; time passes for each of them alone."""
+    return isinstance(logged, Out) or isinstance(logged.step, Event)

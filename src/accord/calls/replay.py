@@ -141,7 +141,7 @@ class Replay:
         """Whether a happening of a kind needs nothing but `at_once`: nothing is out, and nothing goes out."""
         if not self.is_quiet:
             return False
-        return alone and not self.projection.is_timed if kind == "call" else kind != "error"
+        return alone if kind == "call" else kind != "error"
 
     def at_once(self, happened: Recorded, projected: Projected) -> Judged:
         """A happening while nothing is out, and whose end, if it has one, comes next."""
@@ -184,8 +184,7 @@ class Replay:
 
     def finish(self) -> Iterator[Judged]:
         """What is judged because nothing more will come."""
-        if self._held:
-            yield from self._judge_held(finally_=True)
+        yield from self._judge_held(finally_=True)
 
     def close(self, at: Time | None) -> tuple[Situation, Verdict]:
         """Whether something is owed, whatever became of the calls that have no end; they are lost.
@@ -253,7 +252,7 @@ class Replay:
         return any(type(logged) is Out and logged.digest == index and logged.lost is None for logged in self.calls.log)
 
     def _judge_held(self, *, finally_: bool) -> Iterator[Judged]:
-        """Judge what waits, in order, until something has to wait on; what has gone out then ends."""
+        """Judge what waits, if anything does, in order, until something has to wait on; what has gone out then ends."""
         gone: list[tuple[int, Recorded, _Held]] = []
         while self._held:
             waiting, self._held = self._held, []
@@ -266,8 +265,7 @@ class Replay:
                 gone.append((first.ended, first.end, first))
         for place, end, held in sorted(gone, key=itemgetter(0)):
             yield from self._settle(end, held.call, place, late=True)
-            if self._held:
-                yield from self._judge_held(finally_=finally_)
+            yield from self._judge_held(finally_=finally_)
 
     # -- ends ----------------------------------------------------------------------------------------------------------
 
@@ -277,8 +275,7 @@ class Replay:
                 self._held[number] = held._replace(end=happened, ended=place)
                 return
         yield from self._settle(happened, call, place)
-        if self._held:
-            yield from self._judge_held(finally_=False)
+        yield from self._judge_held(finally_=False)
 
     def _settle(self, happened: Recorded, call: Happened, place: int, *, late: bool = False) -> Iterator[Judged]:
         projected = self.projection.event(happened, skim=True)

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from accord import Guard, Ok, ToolCall, compile
+from accord import Guard, MemoryStore, Ok, ToolCall, compile
 from accord.calls import worlds as looking
 from accord.calls.entries import End, Firm, Out, Passing
 from accord.calls.footprint import footprint, located, related
@@ -83,8 +83,36 @@ def test_what_shares_a_part_is_related_also_by_way_of_others():
 
 
 def test_what_may_touch_anything_is_always_related():
-    passing = Firm(Passing(1))
-    assert related((entry("a"), passing), frozenset({("b",)})) == [passing]
+    passing, apart = Firm(Passing(1)), entry("a")
+    assert related((apart, passing), frozenset({("b",)})) == [passing]  # time passes for each part alone
+    anything = Firm(Event("?", "l"))
+    assert related((apart, anything), frozenset({("b",)})) == [apart, anything]
+
+
+@pytest.mark.parametrize("home", [dict, lambda: {"store": MemoryStore(), "key": "s1"}], ids=["in memory", "in a store"])
+@pytest.mark.parametrize(
+    ("first", "between", "events"),
+    [
+        ("L", lambda guard: guard.receive("L", {"id": 2}), ""),
+        (
+            "p",
+            lambda guard: guard.run([ToolCall("q", {"id": 2})]),
+            "events { L when call p L when result of q x when call x } ",
+        ),
+    ],
+    ids=["an event", "the end of another tool"],
+)
+def test_what_rests_on_whether_another_instance_has_called_something_waits_for_that(home, first, between, events):
+    """Once `L` was called in any instance, what is received as `L` is the end of a call, and no step of its own."""
+    contract = f'{events}rule "r" {{ each id: before x require L }} tools {{ otherwise fails undone }}'
+    tools = dict.fromkeys((first, "q", "x"), lambda **given: given)
+    guard = Guard(contract, tools=tools, events=["L"], **home())
+    (out,) = guard.reserve([ToolCall(first, {"id": 1})])
+    between(guard)
+    asked = [ToolCall("x", {"id": 2})]
+    assert "which has not returned yet" in guard.reserve(asked)[0].message
+    assert guard.settle(out.ticket, {}) == Ok()
+    assert (guard.reserve(asked)[0].status, guard.out()) == ("refused", [])
 
 
 # -- covers ------------------------------------------------------------------------------------------------------------

@@ -86,7 +86,7 @@ def write(state: State) -> msgspec.Raw:
         tuple([_write_logged(logged) for logged in state.log]),
         desk.done,
         desk.refusals,
-        tuple([_Review(*_plainly(review)) for review in desk.reviews]),
+        tuple([_Review(*review) for review in desk.reviews]),  # type: ignore[arg-type] # they hold dictionaries
         desk.stopped,
         desk.numbered,
         desk.now,
@@ -128,11 +128,6 @@ def read_beside(data: bytes) -> tuple[tuple[Logged, ...], Desk]:
         kept.idle,
         kept.seen,
     )
-
-
-def _plainly(review: Review) -> Any:  # noqa: ANN401 - the same values, with dictionaries that msgspec knows
-    modified = None if review.modified is None else dict(review.modified)
-    return review._replace(payload=dict(review.payload), modified=modified)
 
 
 def _write_logged(logged: Logged) -> list[Any] | _Out:

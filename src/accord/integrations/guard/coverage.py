@@ -245,12 +245,7 @@ def _words(name: str) -> list[str]:
 
 def _is_one_off(one: str, other: str) -> bool:
     """Whether a letter was changed, left out or put in, or two were swapped; what is added at the end is meant."""
-    if (
-        max(len(one), len(other)) < _SHORTEST
-        or min(len(one), len(other)) < _SHORTEST - 1
-        or one.startswith(other)
-        or other.startswith(one)
-    ):
+    if max(len(one), len(other)) < _SHORTEST or one.startswith(other) or other.startswith(one):
         return False
     if any(letter.isdigit() for letter in {*one} ^ {*other}):
         return False
