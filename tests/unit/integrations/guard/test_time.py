@@ -67,6 +67,19 @@ def test_a_requirement_that_is_not_met_is_told(timed, clock):
     assert guard.tick() == Ok(), "once"
 
 
+def test_what_is_overdue_unless_a_call_counts_is_said_of_the_call_that_is_late(timed, clock):
+    """Whatever `x` becomes it is in time; if it fails, `pay` is what comes too late."""
+    contract = 'rule "soon" { within 10s after ask require x or pay } tools { otherwise fails undone }'
+    guard = timed(contract, tools={"x": lambda: 1, "pay": lambda: 1})
+    guard.send("ask")
+    (out,) = guard.reserve([ToolCall("x", {}, "c1")])
+    clock[0] = 120
+    (pay,) = guard.reserve([ToolCall("pay", {}, "c2")])
+    assert pay.message.startswith("`pay` is not taken, and was not judged: the rule `soon`")
+    guard.settle(out.ticket)
+    assert guard.reserve([ToolCall("pay", {}, "c2")])[0].admitted
+
+
 def test_a_call_that_failed_did_not_happen_in_time(timed, clock):
     guard = timed()
     guard.send("ask")
