@@ -20,7 +20,7 @@ from accord.language.global_tree import Enumeration, Record
 from accord.language.labels import is_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from accord.agents.check.modules import Module, Scope
     from accord.agents.check.names import Program
@@ -28,10 +28,23 @@ if TYPE_CHECKING:
     from accord.diagnostics import Diagnostic, Source
     from accord.language.tree import Document
 
-__all__ = ["Compiled", "Given", "InFile", "Mistaken", "Named", "NotRead", "Written", "compile_text", "given_by"]
+__all__ = [
+    "Compiled",
+    "Given",
+    "InFile",
+    "Mistaken",
+    "Named",
+    "NotRead",
+    "Undefined",
+    "Written",
+    "compile_text",
+    "contracts_around",
+    "given_by",
+]
 
 _LOADERS = frozenset({"accord.load", "accord.compile", "accord.Contract"})
 _PATHS = frozenset({"pathlib.Path", "pathlib.PurePath"})
+_BINDING = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.NamedExpr)
 
 
 @dataclass(frozen=True)
@@ -76,7 +89,14 @@ class NotRead:
     why: str
 
 
-Given = Written | InFile | Named | Mistaken | NotRead
+@dataclass(frozen=True)
+class Undefined:
+    """An expression with a name in it that nothing defines."""
+
+    name: str
+
+
+Given = Written | InFile | Named | Mistaken | NotRead | Undefined
 
 
 def given_by(expression: ast.expr, scope: Scope, program: Program, depth: int = 0) -> Given:
@@ -99,7 +119,27 @@ def given_by(expression: ast.expr, scope: Scope, program: Program, depth: int = 
         called = program.resolve(expression.func, scope)
         if isinstance(called, Outside) and called.name in _LOADERS:
             return _loaded(expression, scope, program, is_file=called.name == "accord.load")
-    return NotRead(f"`{ast.unparse(expression)[:60]}` is made while the program runs")
+    return _unread(expression, scope, program, f"`{ast.unparse(expression)[:60]}` is made while the program runs")
+
+
+def _unread(expression: ast.expr, scope: Scope, program: Program, why: str) -> Undefined | NotRead:
+    """What cannot be read: because nothing defines a name in it, if that can be told."""
+    for name in _names_in(expression):
+        meaning = program.resolve(name, scope)
+        if isinstance(meaning, Outside) and meaning.undefined:
+            return Undefined(ast.unparse(name))
+    return NotRead(why)
+
+
+def _names_in(expression: ast.expr) -> Iterator[ast.Name | ast.Attribute]:
+    """The names, with their dots, that an expression needs; not those in what binds names of its own."""
+    todo: list[ast.AST] = [expression]
+    while todo:
+        node = todo.pop(0)
+        if isinstance(node, ast.Name | ast.Attribute):
+            yield node
+        if not isinstance(node, _BINDING):
+            todo += ast.iter_child_nodes(node)
 
 
 def _chosen(expression: ast.Subscript, scope: Scope, program: Program, depth: int) -> Given:
@@ -107,7 +147,7 @@ def _chosen(expression: ast.Subscript, scope: Scope, program: Program, depth: in
     whole = given_by(expression.value, scope, program, depth + 1)
     name = _text(expression.slice, scope, program)
     if name is None:
-        return NotRead("the name in brackets is no text")
+        return _unread(expression.slice, scope, program, "the name in brackets is no text")
     if isinstance(whole, Written):
         return Written(whole.text, whole.module, whole.node, name)
     return InFile(whole.path, whole.module, whole.beside, name) if isinstance(whole, InFile) else whole
@@ -118,8 +158,23 @@ def _bound(expression: ast.Name | ast.Attribute, scope: Scope, program: Program,
     meaning = program.resolve(expression, scope)
     if isinstance(meaning, Value):
         return given_by(meaning.expression, meaning.scope, program, depth + 1)
+    if isinstance(meaning, Outside) and meaning.undefined:
+        return Undefined(ast.unparse(expression))
     why = meaning.why if isinstance(meaning, Outside) and meaning.why else "it is not in the files that are checked"
     return NotRead(f"`{ast.unparse(expression)}` cannot be followed: {why}")
+
+
+def contracts_around(scope: Scope, program: Program) -> Iterator[str]:
+    """The names by which a scope can mean a contract; a name that stands for a text that is none is not among them."""
+    at: Scope | None = scope
+    while at is not None:
+        for name in at.names:
+            meaning = program.look_up(name, at)
+            if isinstance(meaning, Value):
+                given = given_by(meaning.expression, meaning.scope, program, 1)
+                if isinstance(given, InFile) or (isinstance(given, Written) and "{" in given.text):
+                    yield name
+        at = at.parent
 
 
 def _loaded(call: ast.Call, scope: Scope, program: Program, *, is_file: bool) -> Given:
@@ -129,7 +184,7 @@ def _loaded(call: ast.Call, scope: Scope, program: Program, *, is_file: bool) ->
         return InFile(path[0], scope.module.source.name, path[1])
     text = _text(argument, scope, program)
     if text is None:
-        return NotRead(f"`{ast.unparse(argument)[:60]}` is no plain path")
+        return _unread(argument, scope, program, f"`{ast.unparse(argument)[:60]}` is no plain path")
     if is_file and (not text or any(sign in text for sign in "\n{}")):
         return Mistaken("`accord.load` takes the path of a file", "for the text of a contract write `accord.compile`")
     if is_file:

@@ -11,8 +11,10 @@ from accord.agents.check.contracts import (
     Mistaken,
     Named,
     NotRead,
+    Undefined,
     Written,
     compile_text,
+    contracts_around,
     given_by,
 )
 from accord.agents.check.places import diagnostic
@@ -23,9 +25,10 @@ from accord.agents.check.rules.unknown_protocol import (
     mistaken_protocol,
     no_such_protocol,
     not_one_protocol,
+    undefined_protocol,
     unreadable_contract,
 )
-from accord.agents.check.rules.unknown_role import no_role, no_such_role
+from accord.agents.check.rules.unknown_role import no_role, no_such_role, undefined_role
 from accord.agents.check.scripts import Script
 from accord.diagnostics import Diagnostic, Note, Source, Span
 
@@ -79,7 +82,7 @@ class Contracts:
             return None
         given = given_by(follows.protocol, follows.scope, self.program)
         if not isinstance(given, Written | InFile):
-            self._report(self._not_given(given), follows, follows.protocol)
+            self._report(self._not_given(given, follows), follows, follows.protocol)
             return None
         compiled = self.contract(given, follows)
         protocol = self._protocol(given, compiled, follows) if compiled is not None else None
@@ -92,13 +95,15 @@ class Contracts:
             return None
         return Script(compiled, protocol, role)
 
-    def _not_given(self, given: Named | Mistaken | NotRead) -> Misstep:
+    def _not_given(self, given: Named | Mistaken | NotRead | Undefined, follows: Follows) -> Misstep:
         """Why an expression stands for no contract."""
         if isinstance(given, Mistaken):
             return mistaken_protocol(given.what, given.help)
         if isinstance(given, NotRead):
             return not_analysed(f"which protocol is followed: {given.why}")
         known = [name for compiled in self.compiled.values() for name in compiled.choreographies]
+        if isinstance(given, Undefined):
+            return undefined_protocol(given.name, list(contracts_around(follows.scope, self.program)), known)
         return no_such_protocol(given.name, known, by_name=True)
 
     def _protocol(self, given: Given, compiled: Compiled, follows: Follows) -> str | None:
@@ -123,6 +128,9 @@ class Contracts:
         given = given_by(follows.role, follows.scope, self.program)
         if isinstance(given, Named):
             return given.name
+        if isinstance(given, Undefined):
+            self._report(undefined_role(given.name), follows, follows.role)
+            return None
         self._report(not_analysed("which role is played is known only while the program runs"), follows, follows.role)
         return None
 

@@ -17,6 +17,11 @@ from accord.diagnostics import Source, Span
 
 __all__ = ["Binding", "Class", "Function", "Import", "Module", "Opaque", "Scope", "Value", "read_module"]
 
+_BINDERS = frozenset(
+    {"__builtins__", "__dict__", "__getattr__", "builtins", "exec", "globals", "locals", "modules", "setattr", "vars"}
+)
+"""What can bind a name of a file, or answer for it, without a statement that does so."""
+
 
 @dataclass(frozen=True, eq=False)
 class Module:
@@ -58,6 +63,19 @@ class Module:
         if "global" not in self.source.text:
             return frozenset()
         return frozenset(n for node in self.nodes if isinstance(node, ast.Global) for n in node.names)
+
+    @cached_property
+    def binds_unseen(self) -> bool:
+        """Whether names may be bound in it, or given to whoever asks, by something that its statements do not show."""
+        if not any(word in self.source.text for word in _BINDERS):
+            return False
+        return any(
+            (isinstance(node, ast.Name) and node.id in _BINDERS)
+            or (isinstance(node, ast.Attribute) and node.attr in _BINDERS)
+            or (isinstance(node, ast.FunctionDef) and node.name in _BINDERS)
+            or (isinstance(node, ast.Import | ast.ImportFrom) and any(name.name in _BINDERS for name in node.names))
+            for node in self.nodes
+        )
 
     @cached_property
     def _is_ascii(self) -> bool:
@@ -187,6 +205,9 @@ class Scope:
             elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):
                 found.setdefault(node.id, []).append(Opaque(f"`{node.id}` is bound in a way that is not followed"))
             else:
+                name = _bound_aside(node)
+                if name is not None:
+                    found.setdefault(name, []).append(Opaque(f"`{name}` is bound in a way that is not followed"))
                 todo.extend(ast.iter_child_nodes(node))
 
     def _imports(self, node: ast.Import | ast.ImportFrom, found: dict[str, list[Binding]]) -> None:
@@ -204,6 +225,13 @@ class Scope:
                 self.stars.append(imported)
             elif imported not in found.setdefault(alias.asname or alias.name, []):
                 found[alias.asname or alias.name].append(imported)
+
+
+def _bound_aside(node: ast.AST) -> str | None:
+    """The name that `except … as name` or a pattern binds, which is no node of its own."""
+    if isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar):
+        return node.name
+    return node.rest if isinstance(node, ast.MatchMapping) else None
 
 
 def read_module(source: Source, folder: str = "") -> Module:

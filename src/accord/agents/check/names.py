@@ -7,15 +7,16 @@ outside the files is known by its dotted name alone.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+import builtins
+from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, TypeAlias
 
 from accord.agents.check.modules import Class, Function, Import, Module, Opaque, Scope, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import PurePosixPath
+    from collections.abc import Iterable, Iterator
 
     from accord.agents.check.modules import Binding
 
@@ -31,13 +32,20 @@ _KNOWN = frozenset(
 _OURS = frozenset({"Agent", "AgentRef", "Crash", "PartnerCrashedError", "Supervisor", "follows", "on", "persistent"})
 """What `from accord.agents import *` brings, as far as it matters here."""
 
+_OF_MODULES = frozenset({"__annotations__", "__cached__", "__file__", "__module__", "__path__", "__qualname__"})
+"""What Python itself binds in every module or class, beside its built-in names."""
+
 
 @dataclass(frozen=True)
 class Outside:
-    """Something that is not in the files, by its dotted name; `why` if not even that is certain."""
+    """Something that is not in the files, by its dotted name; `why` if not even that is certain.
+
+    It is `undefined` if the files show that nothing binds the name: where it is used, the program fails.
+    """
 
     name: str
     why: str = ""
+    undefined: bool = False
 
 
 Meaning: TypeAlias = Class | Function | Value | Module | Outside
@@ -90,8 +98,7 @@ class Program:
         while at is not None:
             if name in at.names:
                 return self._meaning(at.names[name], name, at, depth)
-            for star in at.stars:
-                module = self.find(star.module, star.level, at.module)
+            for star, module in self._stars(at):
                 if star.module == "accord.agents" and name in _OURS:
                     return Outside(f"accord.agents.{name}")
                 if module is None and star.module != "accord.agents":
@@ -99,7 +106,20 @@ class Program:
                 if module is not None and name in module.scope.names:
                     return self.look_up(name, module.scope, depth + 1)
             at = at.parent
-        return Outside(f"builtins.{name}")
+        is_undefined = not hasattr(builtins, name) and name not in _OF_MODULES and not scope.module.binds_unseen
+        return Outside(f"builtins.{name}", undefined=is_undefined)
+
+    def _stars(self, scope: Scope) -> Iterator[tuple[Import, Module | None]]:
+        """Every `from … import *` that gives a scope names, with its file; those of that file give them too."""
+        todo, seen = [scope], {scope}
+        for at in todo:  # it grows while it is walked
+            _ = at.names  # reading them finds the stars
+            for star in at.stars:
+                module = self.find(star.module, star.level, at.module)
+                yield star, module
+                if module is not None and module.scope not in seen:
+                    seen.add(module.scope)
+                    todo.append(module.scope)
 
     def resolve(self, expression: ast.expr, scope: Scope, depth: int = 0) -> Meaning:
         """What an expression of names and dots means; names that stand for names are followed."""
@@ -109,18 +129,19 @@ class Program:
         if isinstance(expression, ast.Name):
             found = self.look_up(expression.id, scope)
         elif isinstance(expression, ast.Attribute):
-            found = self._attribute(self.resolve(expression.value, scope, depth + 1), expression.attr)
+            found = self._attribute(self.resolve(expression.value, scope, depth + 1), expression.attr, scope.module)
         else:
             return Outside("", "it is no plain name")
         if isinstance(found, Value) and isinstance(found.expression, ast.Name | ast.Attribute):
             return self.resolve(found.expression, found.scope, depth + 1)
         return found
 
-    def _attribute(self, base: Meaning, name: str) -> Meaning:
+    def _attribute(self, base: Meaning, name: str, asking: Module) -> Meaning:
         if isinstance(base, Module):
-            return (
-                self.look_up(name, base.scope) if name in base.scope.names else Outside(name, "it is not in the file")
-            )
+            if name in base.scope.names:
+                return self.look_up(name, base.scope)
+            is_meant = base.path.parent in asking.path.parents
+            return self._missing(name, base, Outside(name, "it is not in the file"), is_meant=is_meant)
         if isinstance(base, Class):
             bound = base.inside.names.get(name)
             return self._meaning(bound, name, base.inside, 0) if bound is not None else Outside(name, "it is inherited")
@@ -138,8 +159,34 @@ class Program:
             return module or Outside(binding.module)
         if module is not None and binding.name in module.scope.names and module is not scope.module:
             return self.look_up(binding.name, module.scope, depth + 1)
-        inner = self.find(f"{binding.module}.{binding.name}".lstrip("."), binding.level, scope.module)
-        return inner or Outside(f"{binding.module}.{binding.name}".lstrip("."))
+        dotted = f"{binding.module}.{binding.name}".lstrip(".")
+        inner = self.find(dotted, binding.level, scope.module)
+        if inner is None and module is not None and module is not scope.module:
+            root = PurePosixPath(*module.path.parts[: -len(binding.module.split("."))])
+            is_meant = root in scope.module.path.parents
+            return self._missing(binding.name, module, Outside(dotted), is_meant=is_meant)
+        return inner or Outside(dotted)
+
+    def _missing(self, name: str, module: Module, unseen: Outside, *, is_meant: bool) -> Meaning:
+        """What a name means that another file is asked for, and that its own text does not bind.
+
+        Nothing binds it if it is certain which file is meant, and that all which binds names in it was seen.
+        """
+        starred = [found for _, found in self._stars(module.scope)]
+        for found in starred:
+            if found is not None and name in found.scope.names:
+                return self.look_up(name, found.scope, 1)
+        is_package = module.path.stem == "__init__"  # what lies in it may not be among the files
+        is_seen = None not in starred and not module.binds_unseen and name not in self._set_elsewhere
+        return replace(unseen, undefined=is_meant and is_seen and not is_package and name not in _OF_MODULES)
+
+    @cached_property
+    def _set_elsewhere(self) -> frozenset[str]:
+        """What is set as an attribute of anything, and so maybe of a file."""
+        nodes = (node for module in self.modules for node in module.nodes)
+        return frozenset(
+            node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+        )
 
 
 def _dotted(path: PurePosixPath) -> tuple[str, ...]:

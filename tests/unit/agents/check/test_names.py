@@ -101,3 +101,60 @@ def test_where_files_lie_counts_and_not_how_they_are_named():
     names = {"main.py": "from shop.parts import A", "parts.py": "class A: ..."}
     found = Program(read_module(Source(text, name), "/home/shop") for name, text in names.items())
     assert isinstance(meaning(found, "A"), Class)
+
+
+@pytest.mark.parametrize(
+    ("expression", "files"),
+    [
+        ("A", {"main": "B = 1"}),
+        ("A", {"main": "from shop import A", "shop": "B = 1"}),
+        ("A", {"shop__main": "from .parts import A", "shop__parts": "B = 1"}),
+        ("A", {"shop__main": "from shop.parts import A", "shop__parts": "B = 1"}),
+        ("p.A", {"main": "import parts as p", "parts": "B = 1"}),
+        ("A", {"main": "from parts import *", "parts": "from others import *", "others": "B = 1"}),
+        ("A", {"main": "from parts import *", "parts": "from main import *"}),
+    ],
+)
+def test_names_that_nothing_defines(expression, files):
+    found = meaning(program(**files), expression)
+    assert isinstance(found, Outside) and found.undefined
+
+
+@pytest.mark.parametrize(
+    ("expression", "files"),
+    [
+        ("print", {"main": ""}),
+        ("__file__", {"main": ""}),
+        ("A", {"main": "from elsewhere import A"}),
+        ("A", {"main": "from elsewhere import *"}),
+        ("A", {"main": "from parts import *", "parts": "from elsewhere import *"}),
+        ("A", {"main": "from parts import A", "parts": "from elsewhere import *"}),
+        ("A", {"main": "from parts import A", "parts": "def __getattr__(name): ..."}),
+        ("A", {"main": "from parts import A", "parts": "B = 1", "other": "import parts\nparts.A = 2"}),
+        ("A", {"app__main": "from parts import A", "tests__parts": "B = 1"}),
+        ("p.A", {"app__main": "import parts as p", "tests__parts": "B = 1"}),
+        ("A", {"main": "globals()['A'] = 1"}),
+        ("A", {"main": "exec('A = 1')"}),
+        ("A", {"main": "import builtins\nbuiltins.A = 1"}),
+        ("A", {"main": "import sys\nsetattr(sys.modules[__name__], 'A', 1)"}),
+        ("A", {"main": "try: ...\nexcept ValueError as A: ..."}),
+        ("A", {"main": "match b:\n    case A: ..."}),
+        ("A", {"main": "match b:\n    case [*A]: ..."}),
+        ("A", {"main": "match b:\n    case {**A}: ..."}),
+    ],
+)
+def test_names_that_something_may_define(expression, files):
+    assert not getattr(meaning(program(**files), expression), "undefined", False)
+
+
+def test_what_a_package_holds_may_lie_in_files_that_are_not_checked():
+    names = {"shop/main.py": "from . import parts", "shop/__init__.py": "B = 1"}
+    found = Program(read_module(Source(text, name)) for name, text in names.items())
+    assert meaning(found, "parts") == Outside("parts")
+
+
+def test_a_star_gives_what_its_own_stars_give():
+    files = {"parts": "from others import *", "others": "class A: ..."}
+    assert isinstance(meaning(program(main="from parts import *", **files), "A"), Class)
+    assert isinstance(meaning(program(main="from parts import A", **files), "A"), Class)
+    assert isinstance(meaning(program(main="import parts", **files), "parts.A"), Class)

@@ -10,7 +10,14 @@ from accord.diagnostics import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["missing_protocol", "mistaken_protocol", "no_such_protocol", "not_one_protocol", "unreadable_contract"]
+__all__ = [
+    "missing_protocol",
+    "mistaken_protocol",
+    "no_such_protocol",
+    "not_one_protocol",
+    "undefined_protocol",
+    "unreadable_contract",
+]
 
 
 def no_such_protocol(name: str, known: Sequence[str], *, by_name: bool) -> Misstep:
@@ -25,6 +32,19 @@ def no_such_protocol(name: str, known: Sequence[str], *, by_name: bool) -> Misst
             f"did you mean `{meant}`?" if meant else f"the contract declares {listed(known, 'and')}" if known else ""
         )
     return Misstep("E070", f"unknown protocol `{name}`", help_, "not declared")
+
+
+def undefined_protocol(name: str, around: Sequence[str], known: Sequence[str]) -> Misstep:
+    """A name in the code that nothing defines; `around` are those that stand for contracts where it is used."""
+    meant = did_you_mean(name, around)
+    declared = name if name in known else did_you_mean(name, known)
+    if meant:
+        help_ = f"did you mean `{meant}`?"
+    elif declared:
+        help_ = f'did you mean protocol `{declared}`? take it from its contract: `contract["{declared}"]`'
+    else:
+        help_ = "import it, or give it the text of a contract or what `accord.load(path)` makes of a file"
+    return Misstep("E070", f"unknown protocol `{name}`: nothing defines this name", help_, "not defined")
 
 
 def missing_protocol() -> Misstep:

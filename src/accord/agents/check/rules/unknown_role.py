@@ -10,7 +10,7 @@ from accord.diagnostics import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["no_role", "no_such_role"]
+__all__ = ["no_role", "no_such_role", "undefined_role"]
 
 
 def no_such_role(role: str, protocol: str, roles: Sequence[str]) -> Misstep:
@@ -18,6 +18,12 @@ def no_such_role(role: str, protocol: str, roles: Sequence[str]) -> Misstep:
     meant = did_you_mean(role, roles)
     help_ = f"did you mean `{meant}`?" if meant else f"its roles are {listed(roles, 'and')}"
     return Misstep("E071", f"protocol `{protocol}` has no role `{role}`", help_, "no such role")
+
+
+def undefined_role(name: str) -> Misstep:
+    """A name in the code that nothing defines."""
+    help_ = 'write the role as the protocol does, as text: `as_="Role"`'
+    return Misstep("E071", f"unknown role `{name}`: nothing defines this name", help_, "not defined")
 
 
 def no_role() -> Misstep:
