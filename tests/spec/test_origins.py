@@ -1263,6 +1263,7 @@ class APISteward(Agent): ...
 
 WRONG = {
     "E070 unknown protocol": (STEWARD.replace("CONTRACT,", '"NonexistentProtocol",'), ["E070"]),
+    "E070 a name that nothing defines": (STEWARD.replace("CONTRACT,", "NonexistentProtocol,"), ["E070"]),
     "E071 unknown role": (STEWARD.replace('"APISteward"', '"UnknownRole"'), ["E071"]),
     "E073 reply outside a handler": (
         STEWARD.replace("        pass  # Wait for schema changes\n", "        await self.reply(Acknowledged())\n"),
