@@ -32,7 +32,18 @@ __all__ = [
 
 
 class AccordError(Exception):
-    """Any error that accord raises on purpose."""
+    """Any error that accord raises on purpose.
+
+    `code` is its code in the table that `accord explain` shows, where it has one; its text says it too.
+    """
+
+    code: str | None = None
+
+    def __init__(self, *args: object, code: str | None = None) -> None:
+        if code is not None:
+            self.code = code
+            args = (f"{code}: {args[0]}", *args[1:])
+        super().__init__(*args)
 
 
 class ContractError(AccordError):
@@ -41,6 +52,7 @@ class ContractError(AccordError):
     def __init__(self, diagnostics: tuple[Diagnostic, ...]) -> None:
         self.diagnostics = diagnostics
         super().__init__(diagnostics)
+        self.code = diagnostics[0].code if diagnostics else None
 
     def __str__(self) -> str:
         from accord.diagnostics.text import render_all  # noqa: PLC0415 - rendered only when somebody looks
@@ -62,8 +74,9 @@ class ViolationError(AccordError):
         *,
         response: Any = None,  # noqa: ANN401
         results: Iterable[Any] = (),
+        code: str | None = None,
     ) -> None:
-        super().__init__(message)
+        super().__init__(message, code=code)
         self.verdict = verdict
         self.response = response
         self.results = list(results)

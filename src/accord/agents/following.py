@@ -15,6 +15,7 @@ from accord.agents.messages import Crash, label_of
 from accord.agents.survivors import going_on
 from accord.choreography import compile_choreography, project
 from accord.choreography.compiling import compile_contract, load_contract
+from accord.diagnostics.agent_codes import UNCLEAR, UNKNOWN_PROTOCOL, UNKNOWN_ROLE
 from accord.errors import UsageError
 from accord.language.global_tree import CRASH, Record
 from accord.machine.ahead import ahead
@@ -154,46 +155,41 @@ def follow(protocol: object, role: str) -> Following:
     elif isinstance(protocol, Contract):
         contract = protocol
     elif isinstance(protocol, Path):
-        contract = load_contract(protocol)
+        try:
+            contract = load_contract(protocol)
+        except UsageError as error:
+            raise UsageError(str(error), code=UNKNOWN_PROTOCOL) from error
     elif isinstance(protocol, str):
         if protocol.endswith((".accord", ".json")):
-            raise UsageError(
-                f"E070: a `str` is the text of a contract; write `accord.load({protocol!r})` for that file"
-            )
+            what = f"a `str` is the text of a contract; write `accord.load({protocol!r})` for that file"
+            raise UsageError(what, code=UNKNOWN_PROTOCOL)
         if protocol.isidentifier():
             given = (
                 f"a `str` is the text of a contract; for the one in a file write `accord.load(Path(…))[{protocol!r}]`"
             )
-            raise UsageError(f"E070: unknown protocol `{protocol}`: {given}")
+            raise UsageError(f"unknown protocol `{protocol}`: {given}", code=UNKNOWN_PROTOCOL)
         contract = compile_contract(protocol)
     else:
         kind = type(protocol).__name__
-        raise UsageError(f"a protocol is given as text (`str`), a file (`Path`) or a compiled contract, got `{kind}`")
+        what = f"a protocol is given as text (`str`), a file (`Path`) or a compiled contract, got `{kind}`"
+        raise UsageError(what, code=UNKNOWN_PROTOCOL)
     try:
         choreography = compile_choreography(contract, name)
     except UsageError as error:
-        raise UsageError(f"E070: unknown protocol: {error}") from None
+        raise UsageError(f"unknown protocol: {error}", code=UNKNOWN_PROTOCOL) from None
     try:
         choreography.role(role)
     except UsageError as error:
-        raise UsageError(f"E071: unknown role: {error}") from None
-    _check_opening(choreography)
-    return Following(contract, choreography, role, project(contract, role, choreography.name))
-
-
-def _check_opening(choreography: Choreography) -> None:
-    """One message opens a conversation; who sends before it has heard of one would open another."""
-    openers = []
-    for role, machine in choreography.machines.items():
-        symbols = [machine.symbols[number] for number in machine.offered(0)]
-        if any(symbol.direction == "!" and symbol.label != CRASH for symbol in symbols):
-            openers.append(role)
-    if len(openers) > 1:
-        listed = " and ".join(f"`{role}`" for role in openers)
+        raise UsageError(f"unknown role: {error}", code=UNKNOWN_ROLE) from None
+    if len(choreography.openers) > 1:
+        listed = " and ".join(f"`{opener}`" for opener in choreography.openers)
+        first, second = choreography.openers[:2]
         raise UsageError(
             f"protocol `{choreography.name}` cannot be followed by agents: {listed} both send before they have heard "
-            f"of a conversation; let `{openers[0]}` tell `{openers[1]}` first"
+            f"of a conversation; let `{first}` tell `{second}` first",
+            code=UNCLEAR,
         )
+    return Following(contract, choreography, role, project(contract, role, choreography.name))
 
 
 def _partners(machine: Machine, direction: str) -> dict[str, frozenset[str]]:

@@ -21,6 +21,7 @@ from accord.diagnostics import Source, did_you_mean
 from accord.errors import ContractError, UsageError
 from accord.language import print_document
 from accord.language.global_firsts import Shapes
+from accord.language.global_tree import CRASH
 from accord.language.tree import Declaration, Document
 from accord.machine.contract import Contract, compile_source
 
@@ -83,6 +84,16 @@ class Choreography:
         that is met again on the way from it.
         """
         return {role: stops_of(machine) for role, machine in self.machines.items()}
+
+    @cached_property
+    def openers(self) -> tuple[str, ...]:
+        """The roles that can send before they have received anything, in the order of the text."""
+        return tuple([role for role in self.roles if self._opens(self.machines[role])])
+
+    @staticmethod
+    def _opens(machine: Machine) -> bool:
+        first = [machine.symbols[number] for number in machine.offered(0)]
+        return any(symbol.direction == "!" and symbol.label != CRASH for symbol in first)
 
     def __repr__(self) -> str:
         return f"<Choreography {self.name} of {', '.join(self.roles)}>"

@@ -1,13 +1,59 @@
-"""The codes of agents: Python files that do not follow the protocols they say they follow.
+"""The codes of agents: Python classes that do not follow the protocols they say they follow.
 
 They are a part of the one table in `codes`. Their examples are files that `accord lint` is given by a test.
+
+INVARIANT: a code is written here and nowhere else in the code. Who finds a mistake calls it by its name, in the text
+of an agent as well as while it runs, so that one mistake has one code.
 """
 
 from __future__ import annotations
 
 from accord.diagnostics.code import Code
 
-__all__ = ["AGENT_CODES"]
+__all__ = [
+    "AFTER_THE_END",
+    "AGENT_CODES",
+    "IGNORES_NOTHING",
+    "MISFIT",
+    "NEVER_CALLED",
+    "NEVER_RECEIVED",
+    "NOT_ANALYSED",
+    "NOT_SENT",
+    "NO_SHARED_PROTOCOL",
+    "OUT_OF_ORDER",
+    "REPLY_OUTSIDE",
+    "SECOND_REPLY",
+    "STARVING",
+    "UNCLEAR",
+    "UNFOLLOWED",
+    "UNKNOWN_PROTOCOL",
+    "UNKNOWN_ROLE",
+    "UNREADABLE",
+    "UNTAKEN",
+    "WRONG_ROLE",
+    "WRONG_TYPE",
+]
+
+UNKNOWN_PROTOCOL = "E070"
+UNKNOWN_ROLE = "E071"
+UNCLEAR = "E072"
+REPLY_OUTSIDE = "E073"
+WRONG_TYPE = "E074"
+SECOND_REPLY = "E075"
+NOT_SENT = "E076"
+OUT_OF_ORDER = "E077"
+NO_SHARED_PROTOCOL = "E078"
+WRONG_ROLE = "E079"
+AFTER_THE_END = "E080"
+NEVER_RECEIVED = "E081"
+UNTAKEN = "E082"
+NEVER_CALLED = "E083"
+MISFIT = "E084"
+STARVING = "E085"
+UNREADABLE = "E086"
+UNFOLLOWED = "W087"
+NOT_ANALYSED = "W088"
+IGNORES_NOTHING = "W089"
 
 _FILE = """from dataclasses import dataclass
 from accord.agents import Agent, follows
@@ -72,7 +118,7 @@ class Counter(Agent):
 
 AGENT_CODES = (
     Code(
-        "E070",
+        UNKNOWN_PROTOCOL,
         "protocol is not known",
         "`@follows` names a protocol between roles: the text of a contract, the `Path` of its file, or what "
         "`accord.load` or `accord.compile` made of it: `load` takes a path, `compile` a text. A contract with several "
@@ -81,14 +127,14 @@ AGENT_CODES = (
         _REPLYING,
     ),
     Code(
-        "E071",
+        UNKNOWN_ROLE,
         "role is not known",
         "`as_` names the role that the agent plays, as the protocol writes it.",
         _REPLYING.replace('as_="Server"', 'as_="Srever"'),
         _REPLYING,
     ),
     Code(
-        "E072",
+        UNCLEAR,
         "it is not clear what is meant",
         "A handler is an `async def` that takes one message, annotated with its class, and no message has two. Where a "
         "message could belong to several protocols `protocol=` says to which.",
@@ -96,7 +142,7 @@ AGENT_CODES = (
         _REPLYING,
     ),
     Code(
-        "E073",
+        REPLY_OUTSIDE,
         "reply outside a handler",
         "`reply` answers the message that a handler was called with. In `on_start` there is none: use `send` with the "
         "role that the message is for.",
@@ -104,21 +150,21 @@ AGENT_CODES = (
         _REPLYING,
     ),
     Code(
-        "E074",
+        WRONG_TYPE,
         "wrong message type",
         "The role never sends such a message. The finding says what is expected at this place.",
         _REPLYING.replace("self.reply(Answer())", 'self.reply(Ask("what?"))'),
         _REPLYING,
     ),
     Code(
-        "E075",
+        SECOND_REPLY,
         "second reply",
         "A message is replied to as often as the protocol says. On some path through the handler it is once more.",
         _REPLYING + "        await self.reply(Answer())\n",
         _REPLYING,
     ),
     Code(
-        "E076",
+        NOT_SENT,
         "required message is not sent on some path",
         "A handler, or `on_start`, ends while the protocol waits for this role. The notes show the path: which "
         "conditions held, and where it left.",
@@ -126,28 +172,28 @@ AGENT_CODES = (
         _REPLYING,
     ),
     Code(
-        "E077",
+        OUT_OF_ORDER,
         "message is out of order",
         "The role sends such a message, but something else comes first.",
         _COUNTING + '        await self.send("C", Sum())\n        await self.send("B", Done())\n',
         _COUNTING + '        await self.send("B", Done())\n        await self.send("C", Sum())\n',
     ),
     Code(
-        "E078",
+        NO_SHARED_PROTOCOL,
         "agents share no protocol",
         "A message goes to an agent that plays a role of the same protocol.",
         _FILE + _STRANGER + _CLIENT + '        await self.send(Stranger, Ask("why?"))\n',
         _ASKING,
     ),
     Code(
-        "E079",
+        WRONG_ROLE,
         "message goes to the wrong role",
         "The protocol says who receives a message.",
         _COUNTING + '        await self.send("B", Done())\n        await self.send("B", Sum())\n',
         _COUNTING + '        await self.send("B", Done())\n        await self.send("C", Sum())\n',
     ),
     Code(
-        "E080",
+        AFTER_THE_END,
         "message after the end",
         "The conversation is over when the last message of the protocol was exchanged. What begins the protocol opens "
         "a new one; nothing else can be sent.",
@@ -155,7 +201,7 @@ AGENT_CODES = (
         _REPLYING,
     ),
     Code(
-        "E081",
+        NEVER_RECEIVED,
         "message never comes",
         "`receive` waits for a message that nobody sends at this point: in no protocol of the agent, before it has "
         "done what comes first, or after the end.",
@@ -165,7 +211,7 @@ AGENT_CODES = (
         _ASKING,
     ),
     Code(
-        "E082",
+        UNTAKEN,
         "nothing takes a message that can arrive",
         "When no handler works on a conversation, what arrives needs a handler; when one waits in `receive`, it takes "
         "everything that can come then: `receive(A | B)`.",
@@ -173,14 +219,14 @@ AGENT_CODES = (
         _ASKING,
     ),
     Code(
-        "E083",
+        NEVER_CALLED,
         "handler is never called",
         "No protocol sends such a message to this agent, or something else always takes it first.",
         _REPLYING + "\n    async def on_answer(self, answer: Answer): ...\n",
         _REPLYING,
     ),
     Code(
-        "E084",
+        MISFIT,
         "message does not fit its record",
         "A message class has the fields of the record of its name, with types that mean the same, and every message "
         "is made with all of them.",
@@ -190,7 +236,7 @@ AGENT_CODES = (
         _ASKING,
     ),
     Code(
-        "E085",
+        STARVING,
         "loop starves a partner",
         "A loop that never ends leaves a partner waiting for ever: whoever still has something to do with the role, "
         "and hears nothing of it in the loop.",
@@ -200,14 +246,14 @@ AGENT_CODES = (
         + '        await self.send("B", Done())\n        await self.send("C", Sum())\n',
     ),
     Code(
-        "E086",
+        UNREADABLE,
         "file is no Python",
         "Nothing in the file was checked.",
         "class Server(Agent)\n    pass\n",
         _REPLYING,
     ),
     Code(
-        "W087",
+        UNFOLLOWED,
         "nobody follows a protocol",
         "The files declare a protocol, and no agent in them plays any of its roles.",
         _REPLYING.replace("ASKING =", 'OTHER = accord.compile("protocol Other { X -> Y: Hello }")\nASKING =').replace(
@@ -216,7 +262,7 @@ AGENT_CODES = (
         _REPLYING,
     ),
     Code(
-        "W088",
+        NOT_ANALYSED,
         "not analysed",
         "Something cannot be followed from the text alone: code that is made or chosen while the program runs, an "
         "agent or one of its methods given away, a class that is not in the files. It is not known to be wrong, and "
@@ -225,7 +271,7 @@ AGENT_CODES = (
         _REPLYING,
     ),
     Code(
-        "W089",
+        IGNORES_NOTHING,
         "comment ignores nothing",
         "`# accord: ignore[E076] reason` stands on the line of a finding, names its code and says why. One that "
         "ignores nothing, or gives no reason, is reported.",

@@ -76,9 +76,10 @@ def roles_of(case) -> list[str]:
     return list(dict.fromkeys(role for protocol in parse(case.contract).globals for role in protocol.roles))
 
 
-def violates(text: str, loop, most: int) -> bool:
+def violations(text: str, loop, most: int) -> list[BaseException]:
     stage = Stage(text, loop)
-    return any(not is_about_a_value(error) for schedule in FreshSchedules(most) for error in stage.run(schedule))
+    wrong = [error for schedule in FreshSchedules(most) for error in stage.run(schedule)]
+    return [error for error in wrong if not is_about_a_value(error)]
 
 
 def is_about_a_value(error: BaseException) -> bool:
@@ -106,10 +107,13 @@ def test_mutants_that_violate_are_found(loop, soak, health):
                 caught += 1
                 # That there is something to be found is looked at where running is certain to end.
                 if (soak or made % 16 == 0) and not {"E085", "W088"} & set(codes):
-                    checked += violates(mutant.text, loop, 8)
+                    wrong = violations(mutant.text, loop, 8)
+                    checked += bool(wrong)
+                    assert {error.code for error in wrong} <= set(codes), f"{mutant.what}: {wrong}\n{mutant.text}"
             else:
                 harmless += 1
-                assert not violates(mutant.text, loop, 200 if soak else 12), f"{case.id}: {mutant.what}\n{mutant.text}"
+                wrong = violations(mutant.text, loop, 200 if soak else 12)
+                assert not wrong, f"{case.id}: {mutant.what}\n{mutant.text}"
     health(
         f"{made} mutants of correct agents: {caught} found without running them (of those that were run as well, "
         f"{checked} violate), {harmless} not found, and none of these violates"

@@ -54,6 +54,7 @@ def test_random_agents(loop, soak, health):
         wrong = next((error for schedule in fresh for error in stage.run(schedule)), None)
         if wrong is not None:
             assert found - HARMLESS, f"{wrong}\n{text}"
+            assert wrong.code in found | {None}, f"lint says {sorted(found)}: {wrong}\n{text}"
             seen["wrong and found"] += 1
         elif not found - HARMLESS:
             seen["right and clean"] += 1

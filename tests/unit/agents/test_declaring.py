@@ -224,13 +224,14 @@ def test_all_problems_are_told_at_once():
     unknown = "is not annotated with the class of a message (a dataclass, a msgspec Struct or a pydantic model)"
     assert told(excinfo).splitlines() == [
         "agent `Steward`:",
-        "  - `on_nothing` takes 0 arguments beside `self`: a handler takes the message",
-        f"  - `text` of `on_text` {unknown}",
-        "  - `on_time` is no `async def`",
-        f"  - `what` of `on_what` {unknown}",
-        "  - `SchemaChanged.table` is `int`, and `String` is `str`",
-        "  - `SchemaChanged` has no field `change_type`, which record `SchemaChanged` has; add `change_type: str`",
+        "  - E072: `on_nothing` takes 0 arguments beside `self`: a handler takes the message",
+        f"  - E072: `text` of `on_text` {unknown}",
+        "  - E072: `on_time` is no `async def`",
+        f"  - E072: `what` of `on_what` {unknown}",
+        "  - E084: `SchemaChanged.table` is `int`, and `String` is `str`",
+        "  - E084: `SchemaChanged` has no field `change_type`, which record `SchemaChanged` has; add `change_type: str`",  # noqa: E501
     ]  # fmt: skip
+    assert excinfo.value.code == "E072", "that of the first"
 
 
 def test_a_handler_for_a_message_that_never_comes_and_two_for_one():

@@ -103,11 +103,8 @@ def given_by(expression: ast.expr, scope: Scope, program: Program, depth: int = 
     """What contract or protocol an expression stands for."""
     if depth > 16:
         return NotRead("the name stands for itself")
-    if isinstance(expression, ast.Constant) and isinstance(expression.value, str):
-        text = expression.value
-        if text.endswith((".accord", ".json")):
-            return Mistaken("a text is a contract here, and no path", f"write `accord.load({text!r})`")
-        return Named(text.strip()) if is_name(text.strip()) else Written(text, scope.module, expression)
+    if isinstance(expression, ast.Constant):
+        return _constant(expression, scope)
     if isinstance(expression, ast.Subscript):
         return _chosen(expression, scope, program, depth)
     if isinstance(expression, ast.Name | ast.Attribute):
@@ -120,6 +117,16 @@ def given_by(expression: ast.expr, scope: Scope, program: Program, depth: int = 
         if isinstance(called, Outside) and called.name in _LOADERS:
             return _loaded(expression, scope, program, is_file=called.name == "accord.load")
     return _unread(expression, scope, program, f"`{ast.unparse(expression)[:60]}` is made while the program runs")
+
+
+def _constant(constant: ast.Constant, scope: Scope) -> Given:
+    text = constant.value
+    if not isinstance(text, str):
+        what = f"a protocol is given as text, as a file or as a compiled contract, got `{text!r}`"
+        return Mistaken(what, "write the text of a contract, or `accord.load(path)` for one in a file")
+    if text.endswith((".accord", ".json")):
+        return Mistaken("a text is a contract here, and no path", f"write `accord.load({text!r})`")
+    return Named(text.strip()) if is_name(text.strip()) else Written(text, scope.module, constant)
 
 
 def _unread(expression: ast.expr, scope: Scope, program: Program, why: str) -> Undefined | NotRead:

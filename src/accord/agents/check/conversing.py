@@ -20,7 +20,13 @@ from accord.agents.check.rules.no_shared_protocol import no_shared_protocol
 from accord.agents.check.rules.out_of_order import not_a_beginning, out_of_order
 from accord.agents.check.rules.reply_outside import reply_outside
 from accord.agents.check.rules.second_reply import second_reply
-from accord.agents.check.rules.unclear import several_conversations, several_protocols, several_roles, wrong_protocol
+from accord.agents.check.rules.unclear import (
+    not_followed,
+    several_conversations,
+    several_protocols,
+    several_roles,
+    wrong_protocol,
+)
 from accord.agents.check.rules.untaken import received_by_half
 from accord.agents.check.rules.wrong_role import reply_to_another, wrong_role
 from accord.agents.check.rules.wrong_type import wrong_type
@@ -116,6 +122,8 @@ def _openings(scripts: Sequence[Script], parts: list[int]) -> list[_Place]:
 def send(scripts: Sequence[Script], world: World, label: str, to: Addressee, protocol: str | None) -> Outcome:
     """`await self.send(to, message)`."""
     parts = [part for part, script in enumerate(scripts) if protocol in (None, script.protocol)]
+    if not parts:
+        return Outcome([], not_followed(protocol or "", scripts))
     if to.plays is not None and not any(to.shares(scripts[part]) for part in parts):
         return Outcome([world], no_shared_protocol(scripts, str(to)))
     mine = [(c, is_last) for c, is_last in world.conversations() if c.part in parts]
@@ -211,6 +219,8 @@ def reply(scripts: Sequence[Script], world: World, label: str, protocol: str | N
 
 def receive(scripts: Sequence[Script], world: World, labels: tuple[str, ...], protocol: str | None) -> Outcome:
     """`await self.receive(Type)`."""
+    if protocol is not None and all(protocol != script.protocol for script in scripts):
+        return Outcome([], not_followed(protocol, scripts))
     mine = [(c, is_last) for c, is_last in world.conversations() if protocol in (None, scripts[c.part].protocol)]
     places = [
         (conversation, is_last, label, sender, target)

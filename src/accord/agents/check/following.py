@@ -19,7 +19,7 @@ from accord.agents.check.contracts import (
 )
 from accord.agents.check.places import diagnostic
 from accord.agents.check.rules.not_analysed import not_analysed
-from accord.agents.check.rules.unclear import declaration
+from accord.agents.check.rules.unclear import declaration, several_openers
 from accord.agents.check.rules.unknown_protocol import (
     missing_protocol,
     mistaken_protocol,
@@ -28,7 +28,7 @@ from accord.agents.check.rules.unknown_protocol import (
     undefined_protocol,
     unreadable_contract,
 )
-from accord.agents.check.rules.unknown_role import no_role, no_such_role, undefined_role
+from accord.agents.check.rules.unknown_role import no_role, no_such_role, no_text, undefined_role
 from accord.agents.check.scripts import Script
 from accord.diagnostics import Diagnostic, Note, Source, Span
 
@@ -93,6 +93,10 @@ class Contracts:
         if role not in roles:
             self._report(no_such_role(role, protocol, roles), follows, follows.role or follows.call)
             return None
+        openers = compiled.choreographies[protocol].openers
+        if len(openers) > 1:
+            self._report(several_openers(protocol, openers), follows, follows.protocol)
+            return None
         return Script(compiled, protocol, role)
 
     def _not_given(self, given: Named | Mistaken | NotRead | Undefined, follows: Follows) -> Misstep:
@@ -125,6 +129,9 @@ class Contracts:
             return None
         if isinstance(follows.role, ast.Constant) and isinstance(follows.role.value, str):
             return follows.role.value
+        if isinstance(follows.role, ast.Constant):
+            self._report(no_text(repr(follows.role.value)), follows, follows.role)
+            return None
         given = given_by(follows.role, follows.scope, self.program)
         if isinstance(given, Named):
             return given.name

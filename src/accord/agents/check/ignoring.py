@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from accord.diagnostics import Diagnostic, Span
+from accord.diagnostics.agent_codes import IGNORES_NOTHING
 from accord.diagnostics.codes import CODES
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def apply_ignores(findings: Iterable[Diagnostic], modules: Iterable[Module]) -> 
 
 def _complaints(comment: _Comment, used: set[tuple[str, int, str]]) -> list[Diagnostic]:
     def complain(message: str, help_: str) -> Diagnostic:
-        return Diagnostic("W089", message, comment.source, comment.span, help=help_)
+        return Diagnostic(IGNORES_NOTHING, message, comment.source, comment.span, help=help_)
 
     if not comment.codes:
         return [complain("which code is ignored is not said", "write `# accord: ignore[E076] reason`")]

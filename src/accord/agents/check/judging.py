@@ -21,6 +21,7 @@ from accord.agents.check.rules.unclear import declaration
 from accord.agents.check.rules.untaken import no_handler
 from accord.agents.check.studying import study
 from accord.agents.check.targets import Targets
+from accord.diagnostics.agent_codes import MISFIT
 from accord.language.global_tree import CRASH
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ class Judge:
         message = read_message(declared, self.program)
         if message is None:
             what = f"`{label}` is no message class"
-            misstep = Misstep("E084", what, "make it a dataclass, a msgspec Struct or a pydantic model")
+            misstep = Misstep(MISFIT, what, "make it a dataclass, a msgspec Struct or a pydantic model")
             return [diagnostic(misstep, declared.module, declared.node)]
         record = script.compiled.records.get(label)
         if record is None:

@@ -36,8 +36,8 @@ class Addressee:
         return self.role == role or following.part._replace(role=role) in self.parts
 
     def shares(self, following: Following) -> bool:
-        """Whether it has any part in a protocol."""
-        return any(self.plays(following, role) for role in following.choreography.roles)
+        """Whether it has a part in a protocol that is not the one of whoever sends to it."""
+        return any(self.plays(following, role) for role in following.choreography.roles if role != following.role)
 
     def role_of(self, following: Following) -> str | None:
         """Its role in a protocol, or one of them."""

@@ -21,6 +21,7 @@ from accord.agents.runtime.partings import finish, leave, lose
 from accord.agents.runtime.sorting import sort_letter
 from accord.agents.runtime.strand import Strand
 from accord.agents.runtime.telling import tell
+from accord.diagnostics.agent_codes import MISFIT, NOT_SENT, UNTAKEN
 from accord.errors import UsageError, ViolationError
 
 if TYPE_CHECKING:
@@ -151,7 +152,8 @@ class Life:
                 come = f"`{arrival.label}` from `{arrival.sender}` has arrived"
                 raise ViolationError(
                     f"protocol `{following.protocol}`, role `{following.role}`: {come}, and "
-                    f"`{self.declaration.name}` has no handler for it"
+                    f"`{self.declaration.name}` has no handler for it",
+                    code=UNTAKEN,
                 )
             strand = Strand(self, f"{self.name}.{handler.method}", handles=True)
             strand.own(conversation)
@@ -199,9 +201,10 @@ class Life:
             verdict = conversation.session.close()
             listed = " or ".join(f"`{word}`" for word in owed)
             raise ViolationError(
-                f"E076: protocol `{following.protocol}` requires `{following.role}` to send {listed}, and "
+                f"protocol `{following.protocol}` requires `{following.role}` to send {listed}, and "
                 f"`{strand.what}` has ended without it",
                 verdict,
+                code=NOT_SENT,
             )
         if conversation.finished:
             await finish(self, conversation)
@@ -233,7 +236,7 @@ class Life:
             return
         problems = [p for f in self.declaration.roles for p in f.unfit(message_class, {})]
         if problems:
-            raise UsageError("\n".join(problems))
+            raise UsageError("\n".join(problems), code=MISFIT)
         self._checked.add(message_class)
 
     def outside(self, following: Following) -> Monitor | RecordedMonitor:

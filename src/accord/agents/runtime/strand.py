@@ -20,7 +20,8 @@ from accord.agents.runtime.activity import Pause, Presence
 from accord.agents.runtime.addressing import address
 from accord.agents.runtime.letters import Letter
 from accord.agents.runtime.partings import bereaved, finish, leave
-from accord.agents.runtime.placing import check_hope, find_place, violation
+from accord.agents.runtime.placing import check_hope, check_protocol, code_of, find_place, violation
+from accord.diagnostics.agent_codes import MISFIT, OUT_OF_ORDER, REPLY_OUTSIDE, UNCLEAR, WRONG_TYPE
 from accord.errors import UsageError, ViolationError
 from accord.monitor import Ok
 
@@ -58,6 +59,8 @@ class Strand:
         self.conversations: list[Conversation] = []
         self.last: tuple[Conversation, str] | None = None
         """The conversation of the last message that was received, and the role that sent it."""
+        self._replied = False
+        """Whether that message was replied to."""
         self.presence = Presence(life.hub.activity)
         self.ended = False
         self._pauses: set[Pause] = set()
@@ -93,6 +96,7 @@ class Strand:
         self, to: object, message: object, protocol: str | None, cast: Mapping[str, AgentRef] | None
     ) -> None:
         """Send to a role or an agent, in the conversation in which it is due, or in a new one."""
+        check_protocol(self, protocol)
         label, payload = self._read(message)
         await self._tidy()
         await self.turn(f"sends {label}")
@@ -109,7 +113,10 @@ class Strand:
     async def reply(self, message: object, protocol: str | None) -> None:
         """Send to whoever sent the last message, in its conversation."""
         if not self.handles:
-            raise UsageError("E073: `reply` outside a handler: there is no message to reply to; use `send`")
+            raise UsageError(
+                "`reply` outside a handler: there is no message to reply to; use `send`", code=REPLY_OUTSIDE
+            )
+        check_protocol(self, protocol)
         label, payload = self._read(message)
         await self._tidy()
         await self.turn(f"replies {label}")
@@ -117,11 +124,13 @@ class Strand:
         if protocol is not None:
             last = next(((c, c.last_sender) for c in reversed(self.of(protocol)) if c.last_sender), None)
         if last is None:
-            raise UsageError(f"this handler has received nothing in protocol {protocol!r} to reply to")
-        await self._send(*last, label, payload)
+            raise UsageError(f"this handler has received nothing in protocol {protocol!r} to reply to", code=UNCLEAR)
+        await self._send(*last, label, payload, replies=True)
+        self._replied = True
 
     async def receive(self, annotation: object, protocol: str | None) -> object:
         """Wait for a message in the conversations of this strand."""
+        check_protocol(self, protocol)
         classes = classes_in(annotation)
         if classes is None:
             raise UsageError(f"`receive` is given the class of a message, or `A | B`, got {annotation!r}")
@@ -175,8 +184,8 @@ class Strand:
         handled, conversation.unsettled = conversation.unsettled, [] if delivery is None else [delivery.number]
         if not isinstance(verdict, Ok):
             await leave(self.life, conversation, f"`{arrival.sender}` has sent what is not allowed")
-            raise violation(conversation.following, verdict, arrival.sender)
-        self.last = (conversation, arrival.sender)
+            raise violation(conversation.following, verdict, arrival.sender, OUT_OF_ORDER)
+        self.last, self._replied = (conversation, arrival.sender), False
         begins = not is_first or conversation.following.crash_is_handled
         await self.life.unbroken(lambda: self.life.own_up(conversation, handled, begins=begins))
         return Crash(arrival.sender) if delivery is None else make_message(message_class, delivery.letter.payload)
@@ -198,21 +207,25 @@ class Strand:
             await self.life.begin(conversation)
             await self.life.settle(handled)
 
-    async def _send(self, conversation: Conversation, role: str, label: str, payload: dict[str, Any]) -> None:
+    async def _send(
+        self, conversation: Conversation, role: str, label: str, payload: dict[str, Any], *, replies: bool = False
+    ) -> None:
         life, following = self.life, conversation.following
         if conversation.over and conversation.lost is not None:
             raise await bereaved(life, conversation)
         conversation.check_whole()
         async with conversation.sending:
+            is_second = replies and self._replied
             wrong = following.payload_problem(label, payload)
             if conversation.over:
                 wrong = f"protocol `{following.protocol}` is over for `{following.role}` in this conversation"
             if wrong is not None:
                 refused = conversation.refuse("!", label, payload, role, wrong)
-                raise violation(following, refused, following.role)
+                code = code_of(conversation, label, is_second=is_second) if conversation.over else MISFIT
+                raise violation(following, refused, following.role, code)
             verdict = conversation.send(label, payload, role)
             if not isinstance(verdict, Ok):
-                raise violation(following, verdict, following.role)
+                raise violation(following, verdict, following.role, code_of(conversation, label, is_second=is_second))
             letter = Letter(
                 conversation=conversation.id,
                 contract=following.contract.digest,
@@ -237,7 +250,13 @@ class Strand:
 
     def _read(self, message: object) -> tuple[str, dict[str, Any]]:
         if isinstance(message, Crash):
-            raise UsageError("`Crash` is nothing to send: the run time tells who has crashed")
-        payload = payload_of(message)
+            what = "`Crash` is nothing to send: the run time tells who has crashed"
+            raise UsageError(what, code=WRONG_TYPE)
+        label = label_of(type(message))
+        try:
+            payload = payload_of(message)
+        except UsageError as error:
+            code = MISFIT if any(label in following.sends for following in self.life.declaration.roles) else WRONG_TYPE
+            raise UsageError(str(error), code=code) from error.__cause__
         self.life.check_class(type(message))
-        return label_of(type(message)), payload
+        return label, payload

@@ -30,6 +30,7 @@ from accord.agents.runtime.life import Life
 from accord.agents.runtime.memory import Memory
 from accord.agents.runtime.strategies import check_strategy, recent, to_restart
 from accord.agents.runtime.telling import tell
+from accord.diagnostics.agent_codes import UNCLEAR
 from accord.errors import StoreError, UsageError
 from accord.ledger.attempts import why
 from accord.stores.memory import MemoryStore
@@ -123,7 +124,8 @@ class Supervisor:
         Raises `UsageError` with everything that is wrong with its declaration.
         """
         if not (isinstance(agent_class, type) and issubclass(agent_class, Agent)):
-            raise UsageError(f"an agent is given as a class derived from `Agent`, got {agent_class!r}")
+            code = UNCLEAR if isinstance(agent_class, type) else None
+            raise UsageError(f"an agent is given as a class derived from `Agent`, got {agent_class!r}", code=code)
         if self._body is not None:
             raise UsageError("agents are added before the supervisor's block begins")
         declaration = declaration_of(agent_class)

@@ -84,7 +84,7 @@ def test_a_reply_of_the_wrong_type():
 
     kind, text = crash_of(steward(handle), Database)
     assert kind is ViolationError
-    assert text.startswith("protocol `SchemaSync`, role `APISteward`: `WrongType` to `DatabaseSteward` is not")
+    assert text.startswith("E074: protocol `SchemaSync`, role `APISteward`: `WrongType` to `DatabaseSteward` is not")
     assert "Allowed now: `Acknowledged` to `DatabaseSteward`." in text
 
 
@@ -97,7 +97,7 @@ def test_a_second_reply():
     kind, text = crash_of(steward(handle), (Database, got))
     assert kind is ViolationError
     assert text == (
-        "protocol `SchemaSync`, role `APISteward`: `Acknowledged` is refused: "
+        "E075: protocol `SchemaSync`, role `APISteward`: `Acknowledged` is refused: "
         "protocol `SchemaSync` is over for `APISteward` in this conversation."
     )
 
@@ -122,6 +122,7 @@ def test_a_message_that_is_not_the_first_one():
 
     kind, text = crash_of(Eager)
     assert kind is ViolationError
+    assert text.startswith("E077: ")
     assert "first wait for `SchemaChanged` from `DatabaseSteward`" in text
 
 
@@ -146,7 +147,7 @@ def test_what_a_message_carries_is_checked():
     @follows(SYNC, as_="DatabaseSteward")
     class Careless(Agent):
         async def on_start(self) -> None:
-            with pytest.raises(ViolationError, match="`table` is of type `int`, expected `String`") as excinfo:
+            with pytest.raises(ViolationError, match=r"E084: .*`table` is of type `int`, expected") as excinfo:
                 await self.send("APISteward", SchemaChanged(table=3, change_type="add"))
             assert excinfo.value.verdict.role == "DatabaseSteward"
 
@@ -169,7 +170,7 @@ def test_a_class_that_is_not_the_record_is_refused_when_it_is_first_seen():
 
     kind, text = crash_of(Careless, steward(None))
     assert kind is UsageError
-    assert "`SchemaChanged` has no field `table`" in text
+    assert text.startswith("E084: `SchemaChanged` has no field `table`")
 
 
 def test_a_receive_that_can_never_be_satisfied():
@@ -180,14 +181,14 @@ def test_a_receive_that_can_never_be_satisfied():
 
     kind, text = crash_of(Waiter)
     assert kind is ViolationError
-    assert text == "`Acknowledged` can never come: this handler is in no conversation that goes on"
+    assert text == "E081: `Acknowledged` can never come: this handler is in no conversation that goes on"
 
     async def handle(self, change):
         await self.receive(SchemaChanged)
 
     kind, text = crash_of(steward(handle), Database)
     assert kind is ViolationError
-    assert text.startswith("`SchemaChanged` can never come here: ")
+    assert text.startswith("E081: `SchemaChanged` can never come here: ")
 
 
 CHOICE = """
@@ -235,7 +236,7 @@ def test_another_branch_than_the_one_that_is_waited_for():
 
     kind, text = crash_of(Hopeful, Decider)
     assert kind is ViolationError
-    assert text == "`Yes` can never come: `No` from `B` has come instead; `receive(Yes | No)` takes either"
+    assert text == "E082: `Yes` can never come: `No` from `B` has come instead; `receive(Yes | No)` takes either"
 
 
 def test_a_message_without_a_handler():
@@ -254,7 +255,7 @@ def test_a_message_without_a_handler():
 
     kind, text = crash_of(Asker, Decider)
     assert kind is ViolationError
-    assert text == "protocol `P`, role `A`: `No` from `B` has arrived, and `Asker` has no handler for it"
+    assert text == "E082: protocol `P`, role `A`: `No` from `B` has arrived, and `Asker` has no handler for it"
 
 
 def sender_of(act, protocol=SYNC, role="DatabaseSteward"):
@@ -269,7 +270,7 @@ def sender_of(act, protocol=SYNC, role="DatabaseSteward"):
 @pytest.mark.parametrize(
     ("act", "message"),
     [
-        (lambda self: self.send("Nobody", CHANGED), "E078: role `Nobody` shares no protocol with this agent"),
+        (lambda self: self.send("Nobody", CHANGED), "E079: there is no role `Nobody` to send to in `SchemaSync`;"),
         (lambda self: self.send(AgentRef("nobody"), CHANGED), "E078: agent `nobody` shares no protocol"),
         (lambda self: self.send(3, CHANGED), "a message goes to a role (`str`), an `AgentRef`, or an agent's class"),
         (lambda self: self.send("APISteward", "hello"), "a message is an instance of a dataclass, a msgspec Struct or"),
@@ -389,7 +390,14 @@ def test_where_two_protocols_share_a_message_it_must_be_said_which():
 
     kind, text = crash_of(client(None), Both)
     assert kind is UsageError
-    assert text == "`Request` belongs to several protocols; say which: protocol='Other', protocol='RequestResponse'"
+    assert text == (
+        "E072: `Request` belongs to several protocols; say which: protocol='Other', protocol='RequestResponse'"
+    )
+    kind, text = crash_of(client("Others"), Both)
+    assert (kind, text) == (
+        UsageError,
+        "E072: `protocol='Others'` names no protocol of this agent; did you mean 'Other'?",
+    )
     assert run(client("Other"), Both) == []
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from accord.agents.check.literals import cannot_be
 from accord.agents.check.missteps import Misstep, listed
+from accord.diagnostics.agent_codes import MISFIT
 from accord.language.field_types import python_type
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ __all__ = ["class_misfit", "wrongly_made"]
 
 def class_misfit(misfit: Misfit) -> Misstep:
     """A difference between class and record."""
-    return Misstep("E084", misfit.message, misfit.help)
+    return Misstep(MISFIT, misfit.message, misfit.help)
 
 
 def wrongly_made(
@@ -37,18 +38,18 @@ def wrongly_made(
     if len(call.args) > len(names):
         what = f"`{message.label}` takes {len(names)} fields by position, got {len(call.args)}"
         fields = listed((field.name for field in message.fields), "and")
-        yield call.args[len(names)], Misstep("E084", what, f"its fields are {fields}")
+        yield call.args[len(names)], Misstep(MISFIT, what, f"its fields are {fields}")
     known = {field.name for field in message.fields}
     for keyword in call.keywords:
         if keyword.arg is not None and keyword.arg not in known:
             what = f"`{message.label}` has no field `{keyword.arg}`"
-            yield keyword.value, Misstep("E084", what, f"its fields are {listed(sorted(known), 'and') or 'none'}")
+            yield keyword.value, Misstep(MISFIT, what, f"its fields are {listed(sorted(known), 'and') or 'none'}")
         elif keyword.arg is not None:
             given[keyword.arg] = keyword.value
     missing = [field.name for field in message.fields if field.is_required and field.name not in given]
     if missing:
         what = f"`{message.label}` is made without {listed(missing, 'and')}"
-        yield call, Misstep("E084", what, "every field without a default is given", "field missing")
+        yield call, Misstep(MISFIT, what, "every field without a default is given", "field missing")
     types = {} if record is None else {field.name: field.type for field in record.fields}
     for name, value in given.items():
         if name in types and cannot_be(value, types[name], enums):
@@ -56,4 +57,4 @@ def wrongly_made(
             what = f"`{name}` of `{message.label}` is `{wanted}`, got `{ast.unparse(value)[:40]}`"
             enum = enums.get(types[name].name)
             help_ = f"give it a value of type `{wanted}`" if enum is None else f"it is one of {listed(enum.members)}"
-            yield value, Misstep("E084", what, help_, "wrong type")
+            yield value, Misstep(MISFIT, what, help_, "wrong type")

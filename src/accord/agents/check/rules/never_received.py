@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from accord.agents.check.missteps import Misstep, labelled, listed
 from accord.diagnostics import did_you_mean
+from accord.diagnostics.agent_codes import NEVER_RECEIVED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +23,7 @@ def never_received(scripts: Sequence[Script], labels: tuple[str, ...]) -> Misste
     meant = did_you_mean(labels[0], received)
     help_ = f"did you mean `{meant}`?" if meant else f"it receives {labelled(received)}" if received else ""
     message = f"{labelled(labels)} never comes: no protocol sends it to {roles}"
-    return Misstep("E081", message, help_, "waits for ever")
+    return Misstep(NEVER_RECEIVED, message, help_, "waits for ever")
 
 
 def never_without_conversation(script: Script, labels: tuple[str, ...], *, is_over: bool) -> Misstep:
@@ -32,7 +33,7 @@ def never_without_conversation(script: Script, labels: tuple[str, ...], *, is_ov
     help_ = f"the step is {script.step(label, sender, sending=False)}"
     if not is_over and (label, sender) in script.receives[0]:
         help_ = f"what begins a conversation is taken by a handler: `async def on_message(self, message: {label})`"
-    return Misstep("E081", f"{labelled(labels)} never comes: {why}", help_, "waits for ever")
+    return Misstep(NEVER_RECEIVED, f"{labelled(labels)} never comes: {why}", help_, "waits for ever")
 
 
 def never_here(script: Script, state: int, labels: tuple[str, ...]) -> Misstep:
@@ -43,4 +44,4 @@ def never_here(script: Script, state: int, labels: tuple[str, ...]) -> Misstep:
         why = f"{labelled(word for word, _ in script.receives[state])} comes first"
     keys = [key for key in sorted(script.received) if key[0] in labels]
     help_ = f"the step is {script.step(*keys[0], sending=False)}" if keys else ""
-    return Misstep("E081", f"{labelled(labels)} never comes here: {why}", help_, "waits for ever")
+    return Misstep(NEVER_RECEIVED, f"{labelled(labels)} never comes here: {why}", help_, "waits for ever")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accord.agents.check.missteps import Misstep, labelled
+from accord.diagnostics.agent_codes import NOT_SENT
 
 if TYPE_CHECKING:
     from accord.agents.check.scripts import Script
@@ -23,4 +24,4 @@ def not_sent(script: Script, state: int, method: str, raised: str | None) -> Mis
     help_ = f"the step is {script.step(*sends[0], sending=True)}"
     if raised is not None:
         help_ += f"; send it before, or let the protocol say what follows on `crash {role}`"
-    return Misstep("E076", message, help_, "ends here without it")
+    return Misstep(NOT_SENT, message, help_, "ends here without it")

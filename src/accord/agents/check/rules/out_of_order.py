@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accord.agents.check.missteps import Misstep, labelled
+from accord.diagnostics.agent_codes import OUT_OF_ORDER
 from accord.language.labels import print_label
 
 if TYPE_CHECKING:
@@ -20,11 +21,11 @@ def out_of_order(script: Script, state: int, label: str) -> Misstep:
     else:
         now = f"`{script.role}` waits for {labelled(word for word, _ in script.receives[state])} now"
     help_ = f"the order is that of `{script.protocol}`: {script.step_of(label)}"
-    return Misstep("E077", f"`{print_label(label)}` is out of order: {now}", help_, "not now")
+    return Misstep(OUT_OF_ORDER, f"`{print_label(label)}` is out of order: {now}", help_, "not now")
 
 
 def not_a_beginning(script: Script, label: str) -> Misstep:
     """There is no conversation, and the message does not begin one."""
     first = labelled(word for word, _ in script.sends[0]) or "a message of a partner"
     message = f"`{print_label(label)}` is out of order: `{script.protocol}` begins with {first}"
-    return Misstep("E077", message, f"the step is {script.step_of(label)}", "not now")
+    return Misstep(OUT_OF_ORDER, message, f"the step is {script.step_of(label)}", "not now")

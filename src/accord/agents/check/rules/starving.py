@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accord.agents.check.missteps import Misstep, listed
+from accord.diagnostics.agent_codes import STARVING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,6 +29,6 @@ def starving(trap: Trap, scripts: Sequence[Script]) -> Iterator[Misstep]:
                 f"this loop never ends, and {listed(starved, 'and')} of `{script.protocol}` waits for `{script.role}`"
             )
             yield Misstep(
-                "E085", message, "leave the loop, by `break` or `return`, when the partner is due", "for ever"
+                STARVING, message, "leave the loop, by `break` or `return`, when the partner is due", "for ever"
             )
             return

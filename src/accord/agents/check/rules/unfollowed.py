@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accord.diagnostics import Diagnostic
+from accord.diagnostics.agent_codes import UNFOLLOWED
 from accord.language.global_tree import Call, blocks_in
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def unfollowed(compiled: Compiled, followed: set[tuple[object, str]]) -> Iterato
         if protocol.name not in done and (id(compiled), protocol.name) not in followed:
             message = f"nobody follows protocol `{protocol.name}`"
             help_ = f'`@follows(…, as_="{protocol.roles[0]}")` on an agent, or remove it'
-            yield Diagnostic("W087", message, document.source, protocol.name_span, help=help_)
+            yield Diagnostic(UNFOLLOWED, message, document.source, protocol.name_span, help=help_)
 
 
 def _done_in(block: Block) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from accord.diagnostics import Diagnostic, Source, Span
+from accord.diagnostics.agent_codes import UNREADABLE
 
 __all__ = ["unreadable"]
 
@@ -22,5 +23,5 @@ def unreadable(source: Source, error: BaseException) -> Diagnostic:
         else str(error)
     )
     return Diagnostic(
-        "E086", f"the file is no Python: {said}", source, Span(at, at + 1), help="nothing in it was checked"
+        UNREADABLE, f"the file is no Python: {said}", source, Span(at, at + 1), help="nothing in it was checked"
     )

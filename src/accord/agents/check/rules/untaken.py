@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accord.agents.check.missteps import Misstep, labelled
+from accord.diagnostics.agent_codes import UNTAKEN
 from accord.language.global_tree import CRASH
 from accord.language.labels import print_label
 
@@ -23,7 +24,7 @@ def no_handler(script: Script, label: str, sender: str, agent: str) -> Misstep:
     message = f"`{print_label(label)}` from `{sender}` can arrive, and `{agent}` has no handler for it"
     method = f"`async def on_{_class_of(label).lower()}(self, message: {_class_of(label)})`"
     help_ = f"add {method}; the step is {script.step(label, sender, sending=False)}"
-    return Misstep("E082", message, help_, "no handler")
+    return Misstep(UNTAKEN, message, help_, "no handler")
 
 
 def received_by_half(script: Script, state: int, labels: tuple[str, ...]) -> Misstep:
@@ -32,4 +33,4 @@ def received_by_half(script: Script, state: int, labels: tuple[str, ...]) -> Mis
     message = f"`{print_label(other)}` from `{sender}` can arrive here instead of {labelled(labels)}"
     wanted = " | ".join(map(_class_of, [*labels, other]))
     help_ = f"receive `{wanted}` and see which it is; the step is {script.step(other, sender, sending=False)}"
-    return Misstep("E082", message, help_, "takes only some of what can come")
+    return Misstep(UNTAKEN, message, help_, "takes only some of what can come")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from accord.agents.check.missteps import Misstep, listed
 from accord.diagnostics import did_you_mean
+from accord.diagnostics.agent_codes import WRONG_ROLE
 from accord.language.labels import print_label
 
 if TYPE_CHECKING:
@@ -22,14 +23,16 @@ def wrong_role(scripts: Sequence[Script], label: str, role: str | None, to: str)
     if receivers:
         script, partner = receivers[0]
         message = f"`{print_label(label)}` goes to {listed(p for _, p in receivers)}, not to {to}"
-        return Misstep("E079", message, f"the step is {script.step(label, partner, sending=True)}", "wrong role")
+        return Misstep(WRONG_ROLE, message, f"the step is {script.step(label, partner, sending=True)}", "wrong role")
     roles = [other for script in scripts for other in script.roles if other != script.role]
     message = f"there is no {to} to send to in {listed([script.protocol for script in scripts])}"
     meant = did_you_mean(role or "", roles)
-    return Misstep("E079", message, f"did you mean `{meant}`?" if meant else f"there is {listed(roles)}", "wrong role")
+    return Misstep(
+        WRONG_ROLE, message, f"did you mean `{meant}`?" if meant else f"there is {listed(roles)}", "wrong role"
+    )
 
 
 def reply_to_another(label: str, receivers: Sequence[str], sender: str) -> Misstep:
     """A reply that is due, but to somebody else than the sender of the last message."""
     message = f"`{print_label(label)}` goes to {listed(receivers)}, and the last message came from `{sender}`"
-    return Misstep("E079", message, f'write `self.send("{receivers[0]}", …)`', "wrong role")
+    return Misstep(WRONG_ROLE, message, f'write `self.send("{receivers[0]}", …)`', "wrong role")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from accord.agents.check.missteps import Misstep, labelled
 from accord.diagnostics import did_you_mean
+from accord.diagnostics.agent_codes import WRONG_TYPE
 from accord.language.labels import print_label
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def wrong_type(script: Script | None, label: str, expected: Sequence[tuple[str, 
     shown = print_label(label)
     if script is None:
         return Misstep(
-            "E074", f"`{shown}` is sent, and the agent follows no protocol", "write `@follows`", "wrong type"
+            WRONG_TYPE, f"`{shown}` is sent, and the agent follows no protocol", "write `@follows`", "wrong type"
         )
     wants = f"expects {labelled(word for word, _ in expected)}" if expected else "expects nothing to be sent here"
     message = f"protocol `{script.protocol}` {wants}, got `{shown}`"
@@ -29,4 +30,4 @@ def wrong_type(script: Script | None, label: str, expected: Sequence[tuple[str, 
     help_ = f"did you mean `{meant}`?" if meant else ""
     if not help_ and expected:
         help_ = f"the step is {script.step(*expected[0], sending=True)}"
-    return Misstep("E074", message, help_, "wrong type")
+    return Misstep(WRONG_TYPE, message, help_, "wrong type")
