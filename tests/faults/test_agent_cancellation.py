@@ -144,7 +144,7 @@ def test_any_task_of_an_agent_that_is_cancelled_at_any_moment_is_a_crash_and_nob
             await asyncio.sleep(0)
             if task.done():
                 return False
-        lives = [child.life for child in crew.supervisor._children.values() if child.life is not None]
+        lives = [child.life for child in crew.supervisor._branch.agents() if child.life is not None]
         tasks = [each for life in lives for each in sorted(life._tasks, key=lambda each: each.get_name())]
         if which >= len(tasks):
             task.cancel()

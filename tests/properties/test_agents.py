@@ -14,8 +14,8 @@ import pytest
 import accord
 from accord import ContractError, Limits, UsageError
 from accord.agents import Agent, Crash, GaveUpError, follows, on
+from accord.agents.runtime import child, in_process, life, partings, sorting
 from accord.agents.runtime import conversation as conversations
-from accord.agents.runtime import in_process, life, partings, sorting, supervisor
 from accord.agents.runtime.strand import current_strand
 from accord.choreography import compile_choreography
 from accord.language.global_tree import CRASH
@@ -288,7 +288,7 @@ def untold(monkeypatch):
     async def nobody(hub, begun, gone, but=()):
         pass
 
-    for module in (life, partings, sorting, supervisor):
+    for module in (life, partings, sorting, child):
         monkeypatch.setattr(module, "tell", nobody)
 
 

@@ -139,7 +139,7 @@ def test_nothing_that_was_accepted_is_lost_and_nobody_is_stuck(soak, health):
                     while client.xlen("accord:agents:{logger}:box"):  # noqa: ASYNC110 - a server is asked
                         await asyncio.sleep(0.05)
                 seen["unfinished"] = len(supervisor.unfinished())
-                seen["crashes of clients"] = len(supervisor._crashes)
+                seen["crashes of clients"] = len(supervisor._branch.crashes)
                 noted = {int(number) for number in client.smembers(NOTED)}
                 seen["lost"] = len(accepted - noted)
             assert asyncio.all_tasks() - {asyncio.current_task(), *fleet.tasks} == set()

@@ -11,8 +11,9 @@ import contextlib
 import io
 from typing import Any
 
-from accord.agents import Agent, Crash, Supervisor, follows, on
+from accord.agents import Agent, Crash, GaveUpError, Supervisor, follows, on
 from accord.agents.declaring import declaration_of
+from accord.agents.runtime.branch import Branch
 from accord.agents.runtime.strand import current_strand
 from accord.errors import AccordError
 from accord.language.global_tree import CRASH, Enumeration, Record
@@ -61,20 +62,19 @@ class Choices:
         return text
 
 
-class Watching(Supervisor):
-    """Remembers what its own agents did wrong, and ends the run then; puppets may crash and start again."""
+class Watching(Branch):
+    """Remembers what its own agents did wrong, and gives up then; puppets may crash and start again."""
 
-    def __init__(self, mine: list[type], **options: Any) -> None:
-        super().__init__(**options)
+    def __init__(self, mine: list[type]) -> None:
+        super().__init__("one_for_one", 3, 5.0)
         self.mine = mine
         self.wrong: list[BaseException] = []
 
-    async def _recover(self, crashed, error):
-        if crashed.agent_class in self.mine and isinstance(error, AccordError):
+    async def _deal_with(self, hub, child, error):
+        if child.agent_class in self.mine and isinstance(error, AccordError):
             self.wrong.append(error)
-            self._give_up("seen enough", error)
-        else:
-            await super()._recover(crashed, error)
+            return GaveUpError("seen enough")
+        return await super()._deal_with(hub, child, error)
 
 
 def _distances(following) -> list[int]:
@@ -212,7 +212,8 @@ class Stage:
 
     async def _run(self, schedule) -> list[BaseException]:
         self.choices.begin(schedule)
-        supervisor = Watching(self.mine, schedule=self.choices)
+        supervisor = Supervisor(schedule=self.choices)
+        supervisor._branch = watching = Watching(self.mine)
         with contextlib.redirect_stdout(io.StringIO()):
             try:
                 for agent in [*self.mine, *self.others]:
@@ -223,4 +224,4 @@ class Stage:
                 self.choices.body = asyncio.current_task()
                 async with supervisor:
                     await supervisor.settled()
-        return supervisor.wrong
+        return watching.wrong

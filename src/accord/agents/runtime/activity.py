@@ -57,14 +57,13 @@ class Activity:
     async def settled(self) -> None:
         """Wait until nothing moves, as somebody who is not counted."""
         await asyncio.sleep(0)  # what was started in this moment is counted when it runs
-        if not self._moving and not self._transport.untaken:
-            return
-        future = asyncio.get_running_loop().create_future()
-        self._settled.append(future)
-        try:
-            await future
-        finally:
-            self._settled.remove(future)
+        while self._moving or self._transport.untaken:
+            future = asyncio.get_running_loop().create_future()
+            self._settled.append(future)
+            try:
+                await future  # then it is looked at again: meanwhile something may have crashed
+            finally:
+                self._settled.remove(future)
 
     def _rest(self) -> None:
         if self._schedule is not None and self._turns:

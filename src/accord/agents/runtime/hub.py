@@ -1,4 +1,4 @@
-"""What the lives of one supervisor share, and where they write down what has happened."""
+"""What the lives of one tree of supervisors share, and where they write down what has happened."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from accord.agents.runtime.letters import Begun, Key, Letter
     from accord.agents.runtime.transport import Transport
     from accord.ledger import Ledger
+    from accord.stores.store import Store
 
 __all__ = ["Hub", "Remembered"]
 
@@ -57,11 +58,16 @@ def _random_id() -> str:
 
 @dataclass(frozen=True)
 class Hub:
-    """Transport, ledger and the count of what moves. `name_of` finds the only agent of a class, or of an instance."""
+    """Transport, store, ledger, clock and the count of what moves.
+
+    `name_of` finds the only agent of a class, or of an instance.
+    """
 
     transport: Transport
+    store: Store
     activity: Activity
     ledger: Ledger | None
+    clock: Callable[[], float]
     name_of: Callable[[object], str | None]
     new_id: Callable[[], str] = _random_id
     over: defaultdict[str, Remembered] = field(default_factory=lambda: defaultdict(Remembered))

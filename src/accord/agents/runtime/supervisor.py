@@ -3,53 +3,48 @@
 Inside its `async with` block the agents live; when the block ends, every task of theirs has ended too. An agent that
 crashes is started again, alone or with others, as the strategy says; if that happens too often, the supervisor gives
 up: the block is cancelled and raises `GaveUpError`.
+
+A supervisor that was added to another one is run by it, and when it gives up, that is for the other one to deal with.
+What happens then stands in `branch`; here is what the outermost one alone does.
 """
 
 from __future__ import annotations
 
 import asyncio
 import inspect
-import logging
 import time
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, overload
 
 from accord.agents.agent import Agent
 from accord.agents.declaring import declaration_of
 from accord.agents.failures import GaveUpError
-from accord.agents.persistence import persistent_fields
 from accord.agents.references import AgentRef
 from accord.agents.runtime.activity import Activity
+from accord.agents.runtime.branch import Branch
+from accord.agents.runtime.child import Child
 from accord.agents.runtime.estates import will_of
 from accord.agents.runtime.hub import Hub
 from accord.agents.runtime.in_process import InProcess
 from accord.agents.runtime.keeping import Keeper
-from accord.agents.runtime.life import Life
-from accord.agents.runtime.memory import Memory
-from accord.agents.runtime.strategies import check_strategy, recent, to_restart
-from accord.agents.runtime.telling import tell
+from accord.agents.runtime.strategies import check_strategy
 from accord.diagnostics.agent_codes import UNCLEAR
 from accord.errors import StoreError, UsageError
 from accord.ledger.attempts import why
 from accord.stores.memory import MemoryStore
+from accord.stores.record import check_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-    from accord.agents.declaring import Declaration
     from accord.agents.runtime.activity import Schedule
-    from accord.agents.runtime.estates import Left, Will
     from accord.agents.runtime.strategies import Strategy
     from accord.agents.runtime.transport import Transport
     from accord.ledger import Ledger
     from accord.stores.store import Store
 
 __all__ = ["Supervisor", "Unfinished"]
-
-_LOG = logging.getLogger("accord.agents")
 
 
 class Unfinished(NamedTuple):
@@ -62,17 +57,8 @@ class Unfinished(NamedTuple):
     next: list[str]
 
 
-@dataclass
-class _Child:
-    name: str
-    agent_class: type[Agent]
-    declaration: Declaration
-    wills: tuple[Will, ...]
-    arguments: tuple[Any, ...]
-    options: dict[str, Any]
-    life: Life | None = None
-    is_open: bool = False
-    """Whether its mailbox is."""
+_OUTERMOST = ("transport", "store", "ledger", "clock", "schedule")
+"""What is said once for a whole tree."""
 
 
 class Supervisor:
@@ -83,7 +69,8 @@ class Supervisor:
 
     `mailbox` is how many unhandled messages of one kind an agent's mailbox takes before senders wait. Persistent fields
     are kept in `store`, or in memory, every attempt and every crash in `ledger`; crashes are logged too. `clock` tells
-    the time in seconds, `schedule` who moves next, for tests.
+    the time in seconds, `schedule` who moves next, for tests. These, and the transport, are said to the outermost
+    supervisor of a tree, for all.
     """
 
     def __init__(  # noqa: PLR0913 - each is something else
@@ -101,44 +88,88 @@ class Supervisor:
     ) -> None:
         if max_restarts < 0 or mailbox < 1 or not within > 0:
             raise UsageError("`max_restarts` is 0 or more, `mailbox` 1 or more, `within` a number of seconds")
-        self._strategy: Strategy = check_strategy(strategy)
-        self._max_restarts, self._within, self._mailbox = max_restarts, within, mailbox
-        self._transport: Transport = InProcess() if transport is None else transport
-        self._store: Store = MemoryStore() if store is None else store
-        self._clock = clock
-        self._activity = Activity(self._transport, schedule)
-        self._hub = Hub(self._transport, self._activity, ledger, self._name_of)
-        self._children: dict[str, _Child] = {}
-        self._crashes: tuple[float, ...] = ()
-        self._reports: asyncio.Queue[tuple[_Child, Life | None, BaseException]] = asyncio.Queue()
-        self._watching: asyncio.Task[None] | None = None
-        self._keeper = Keeper(self._hub, lambda error: self._give_up(f"nobody knows who lives ({why(error)})", error))
+        given = (transport, store, ledger, None if clock is time.monotonic else clock, schedule)
+        self._for_all = [name for name, value in zip(_OUTERMOST, given, strict=True) if value is not None]
+        self._mailbox = mailbox
+        self._branch = Branch(check_strategy(strategy), max_restarts, within)
+        self._above: Supervisor | None = None
+        """The supervisor that it was added to."""
+        transport = InProcess() if transport is None else transport
+        self._activity = Activity(transport, schedule)
+        kept = MemoryStore() if store is None else store
+        self._hub = Hub(transport, kept, self._activity, ledger, clock, self._name_of)
+        self._keeper = Keeper(self._hub, self._nobody_knows)
         self._body: asyncio.Task[Any] | None = None
         self._failure: GaveUpError | None = None
 
     # -- before --------------------------------------------------------------------------------------------------------
 
-    def add(self, agent_class: type[Agent], *arguments: Any, name: str | None = None, **options: Any) -> AgentRef:  # noqa: ANN401 - what the agent is made with
+    @overload
+    def add(self, child: type[Agent], *arguments: Any, name: str | None = None, **options: Any) -> AgentRef: ...  # noqa: ANN401 - what the agent is made with
+
+    @overload
+    def add(self, child: Supervisor, *, name: str | None = None) -> None: ...
+
+    def add(
+        self,
+        child: type[Agent] | Supervisor,
+        *arguments: Any,
+        name: str | None = None,
+        **options: Any,
+    ) -> AgentRef | None:
         """An agent to run, made with these arguments whenever it starts; without `name` it is called like its class.
+
+        Or another supervisor, which is run by this one from then on, as one of its children; `name` is what it is
+        called in logs and errors.
 
         Raises `UsageError` with everything that is wrong with its declaration.
         """
+        if self._branch.root.is_sealed:
+            raise UsageError("what is supervised is added before the supervisor's block begins")
+        if isinstance(child, Supervisor):
+            self._add_supervisor(child, name, arguments or options)
+            return None
+        return self._add_agent(child, arguments, options, name)
+
+    def _add_supervisor(self, inner: Supervisor, name: str | None, given: object) -> None:
+        branch = inner._branch
+        if given:
+            raise UsageError("a supervisor is added as it is; what it runs is added to it")
+        if branch is self._branch.root:
+            raise UsageError("a supervisor cannot be run by itself, nor by one that it runs")
+        if branch.above is not None or branch.is_sealed:
+            raise UsageError("this supervisor is run already; make another one")
+        if inner._for_all:
+            listed = " and ".join(f"`{each}`" for each in inner._for_all)
+            raise UsageError(f"{listed} of the outermost supervisor is that of all below it; this one is given its own")
+        for agent in branch.agents():
+            self._check_new(agent.name)
+        own = f"supervisor {len(self._branch.children) + 1}" if name is None else name
+        if check_name(own, "the name of a supervisor") in self._branch.children:
+            raise UsageError(f"there is a child `{own}` already; give this one another `name=`")
+        branch.name, branch.above, inner._above = own, self._branch, self
+        self._branch.children[own] = branch
+
+    def _check_new(self, name: str) -> None:
+        if name in self._branch.children or any(name == agent.name for agent in self._branch.root.agents()):
+            raise UsageError(f"there is an agent `{name}` already; give this one another `name=`")
+
+    def _add_agent(
+        self, agent_class: type[Agent], arguments: tuple[Any, ...], options: dict[str, Any], name: str | None
+    ) -> AgentRef:
         if not (isinstance(agent_class, type) and issubclass(agent_class, Agent)):
             code = UNCLEAR if isinstance(agent_class, type) else None
             raise UsageError(f"an agent is given as a class derived from `Agent`, got {agent_class!r}", code=code)
-        if self._body is not None:
-            raise UsageError("agents are added before the supervisor's block begins")
         declaration = declaration_of(agent_class)
         reference = AgentRef(agent_class.__name__ if name is None else name)
-        if reference.name in self._children:
-            raise UsageError(f"there is an agent `{reference.name}` already; give this one another `name=`")
+        self._check_new(reference.name)
         try:
             inspect.signature(agent_class).bind(*arguments, **options)
         except TypeError as error:
             raise UsageError(f"`{agent_class.__name__}` cannot be made with these arguments: {error}") from None
         wills = tuple([will_of(following) for following in declaration.roles])
-        child = _Child(reference.name, agent_class, declaration, wills, arguments, options)
-        self._children[reference.name] = child
+        child = Child(reference.name, agent_class, declaration, wills, arguments, options, self._mailbox)
+        self._branch.children[reference.name] = child
         return reference
 
     # -- while agents live ---------------------------------------------------------------------------------------------
@@ -148,7 +179,7 @@ class Supervisor:
 
         An agent that waits for anything outside, such as a model or a timer, still moves.
         """
-        await self._activity.settled()
+        await (self._activity.settled() if self._above is None else self._above.settled())
 
     async def run(self) -> None:
         """Stay in the block until it is cancelled, or the supervisor gives up."""
@@ -156,7 +187,7 @@ class Supervisor:
 
     def __getitem__(self, agent: AgentRef) -> Agent:
         """The agent as it lives now; `UsageError` if it does not."""
-        child = self._children.get(agent.name)
+        child = next((child for child in self._branch.agents() if child.name == agent.name), None)
         if child is None or child.life is None:
             raise UsageError(f"there is no agent `{agent.name}` that lives")
         return child.life.agent
@@ -164,7 +195,7 @@ class Supervisor:
     def unfinished(self) -> list[Unfinished]:
         """The conversations that are not over, once for each agent in them."""
         found = []
-        for child in self._children.values():
+        for child in self._branch.agents():
             for c in child.life.conversations.values() if child.life is not None else ():
                 if not c.may_stop:
                     part = c.following.part
@@ -172,17 +203,17 @@ class Supervisor:
         return found
 
     async def __aenter__(self) -> Self:
+        if self._above is not None:
+            raise UsageError("this supervisor is run by the one that it was added to")
         if self._body is not None:
             raise UsageError("a supervisor runs its agents once; make another one")
-        self._body = asyncio.current_task()
+        self._body, self._branch.is_sealed = asyncio.current_task(), True
         self._activity.begin()
         try:
             self._keeper.start()
             # All mailboxes are there before the first agent starts: it may send at once.
-            left = {child.name: await self._open(child) for child in self._children.values()}
-            for child in self._children.values():
-                await self._live(child, left[child.name])
-            self._watching = asyncio.get_running_loop().create_task(self._watch())
+            left = {agent.name: await agent.open(self._hub) for agent in self._branch.agents()}
+            await self._branch.start(self._hub, left, self._give_up)
         except BaseException:
             await self._shut_down()
             raise
@@ -213,120 +244,37 @@ class Supervisor:
             raise cancelled
 
     async def _end_everything(self) -> None:
-        if self._watching is not None:
-            self._watching.cancel()
-            await asyncio.wait([self._watching])
         try:
-            lives = [child.life for child in self._children.values() if child.life is not None]
-            for life in lives:
-                await life.stop()
+            await self._branch.halt()
+            agents = list(self._branch.agents())
+            names = {agent.name for agent in agents}
             # Who cannot be told now is told when this process has been silent for long enough.
             with suppress(StoreError):
-                for life in lives:
-                    await life.say_farewell(but=self._children)
+                for agent in agents:
+                    if agent.life is not None:
+                        await agent.life.say_farewell(but=names)
         finally:
-            await self._stop(list(self._children.values()))
+            await self._branch.stop(self._hub)
             await self._keeper.stop()
 
-    # -- crashes -------------------------------------------------------------------------------------------------------
-
-    async def _watch(self) -> None:
-        """Deal with crashes, one after the other."""
-        while True:
-            child, life, error = await self._reports.get()
-            try:
-                if child.life is life:
-                    await self._recover(child, error)
-            except Exception as broken:  # noqa: BLE001 - who cannot start agents again has to say so
-                self._give_up(f"agent `{child.name}` crashed and cannot be started again ({why(broken)})", error)
-            finally:
-                self._activity.finish()
-
-    def _report(self, child: _Child, life: Life | None, error: BaseException) -> None:
-        self._activity.begin()  # until it is dealt with
-        self._reports.put_nowait((child, life, error))
-
-    async def _recover(self, crashed: _Child, error: BaseException) -> None:
-        _LOG.error("agent `%s` has crashed", crashed.name, exc_info=error)
-        for conversation in crashed.life.conversations.values() if crashed.life is not None else ():
-            detail = {"error": f"{type(error).__name__}: {error}", **conversation.standing}
-            self._hub.note(conversation.as_begun, crashed.name, "crashed", detail)
-        self._crashes = recent(self._crashes, self._clock(), self._within)
-        if len(self._crashes) > self._max_restarts:
-            times = f"{len(self._crashes)} crashes within {self._within:g} s"
-            self._give_up(f"agent `{crashed.name}` crashed ({why(error)}): {times}", error)
-            return
-        # If this process was given up for dead all its agents have lost their mailboxes, by one and the same crash.
-        lost = [name for name in self._children if self._transport.loss(name) is not None]
-        restarted = {*to_restart(self._strategy, list(self._children), crashed.name), *lost}
-        children = [child for child in self._children.values() if child.name in restarted]
-        await self._stop(children)
-        left = {child.name: await self._open(child) for child in children}
-        for child in children:
-            await self._live(child, left[child.name])
-
-    def _give_up(self, message: str, error: BaseException) -> None:
+    def _give_up(self, failure: GaveUpError) -> None:
         if self._failure is None:
-            self._failure = GaveUpError(message)
-            self._failure.__cause__ = error
+            self._failure = failure
             if self._body is not None:
                 self._body.cancel()
 
-    # -- lives ---------------------------------------------------------------------------------------------------------
-
-    async def _open(self, child: _Child) -> Left:
-        left = await self._transport.open(child.name, child.wills, self._mailbox)
-        child.is_open = True
-        return left
-
-    async def _live(self, child: _Child, left: Left) -> None:
-        """Begin a life; conversations of the life before are over, and those in them are told."""
-        over = self._hub.over[child.name]
-        for key in left.over:
-            over.add(key)
-        for conversation in left.begun:
-            self._hub.note(
-                conversation, child.name, "restarted", {"why": "the agent's life has ended in the middle of it"}
-            )
-            over.add((conversation.conversation, conversation.part))
-            await tell(self._hub, conversation, "crashed" if conversation.noticed_by else "lost")
-            await self._transport.end(child.name, conversation, (), broken=True)
-        try:
-            loss = partial(self._transport.loss, child.name)
-            fields = persistent_fields(child.agent_class)
-            memory = Memory(self._store, child.name, child.declaration, loss) if fields else None
-            agent = child.agent_class(*child.arguments, **child.options)
-            if memory is not None:
-                memory.recall(agent)
-        except Exception as error:  # noqa: BLE001 - an agent that cannot even be made has crashed
-            self._report(child, None, error)
-            return
-        child.life = Life(
-            self._hub,
-            child.name,
-            agent,
-            child.declaration,
-            memory,
-            lambda life, error: self._report(child, life, error),
-        )
-        child.life.start()
-
-    async def _stop(self, children: list[_Child]) -> None:
-        for child in reversed(children):
-            if child.life is not None:
-                await child.life.stop()
-                child.life = None
-            if child.is_open:
-                child.is_open = False
-                await self._transport.close(child.name)
+    def _nobody_knows(self, error: Exception) -> None:
+        failure = GaveUpError(f"nobody knows who lives ({why(error)})")
+        failure.__cause__ = error
+        self._give_up(failure)
 
     def _name_of(self, agent: object) -> str | None:
         if isinstance(agent, Agent):
-            lives = (child for child in self._children.values() if child.life is not None)
-            return next((child.name for child in lives if child.life is not None and child.life.agent is agent), None)
+            lives = ((child.name, child.life) for child in self._branch.agents() if child.life is not None)
+            return next((name for name, life in lives if life.agent is agent), None)
         if not (isinstance(agent, type) and issubclass(agent, Agent)):
             return None
-        names = [child.name for child in self._children.values() if issubclass(child.agent_class, agent)]
+        names = [child.name for child in self._branch.agents() if issubclass(child.agent_class, agent)]
         if len(names) > 1:
             raise UsageError(f"several agents are of class `{agent.__name__}`: {', '.join(names)}; say which one")
         return names[0] if names else None

@@ -13,6 +13,7 @@ from accord.agents.runtime.estates import Estate, Left, Will, settle_estate, wil
 from accord.agents.runtime.hub import Hub
 from accord.agents.runtime.in_process import InProcess
 from accord.agents.runtime.letters import Begun, Delivery, Letter
+from accord.stores import MemoryStore
 
 TWO_FIRST = """
 protocol TwoFirst {
@@ -43,7 +44,7 @@ def told(following, letters, begun=(), over=()):
         wills = [will_of(following)]
         for role in following.choreography.roles:
             await transport.open(role.lower(), wills if role == following.role else [], 100)
-        hub = Hub(transport, Activity(transport, None), recorded.ledger, lambda _: None)
+        hub = Hub(transport, MemoryStore(), Activity(transport, None), recorded.ledger, lambda: 0.0, lambda _: None)
         box = transport._boxes[name]
         deliveries = [Delivery(str(-number), each) for number, each in enumerate(letters, 1)]
         for delivery in deliveries:
