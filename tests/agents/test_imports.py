@@ -33,7 +33,7 @@ def test_importing_the_package_loads_no_langchain():
 def test_without_langchain_the_error_names_the_extra(name):
     run = python(f"{WITHOUT} from accord.langchain import {name}")
     assert run.returncode == 1
-    assert "pip install 'accord[langchain]'" in run.stderr
+    assert "pip install 'accord-contracts[langchain]'" in run.stderr
 
 
 def test_monitors_need_no_langchain():

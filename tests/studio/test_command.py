@@ -120,4 +120,4 @@ def test_without_the_packages_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "starlette.applications", None)
     result = CliRunner().invoke(app, ["studio"])
     assert result.exit_code == 2
-    assert "accord[studio]" in result.stderr
+    assert "accord-contracts[studio]" in result.stderr

@@ -54,7 +54,7 @@ def run_ray(
     try:
         import ray  # noqa: PLC0415 - the extra `ray`
     except ImportError:
-        raise UsageError("the engine `ray` needs the extra of that name: pip install 'accord[ray]'") from None
+        raise UsageError("the engine `ray` needs Ray: pip install 'accord-contracts[ray]'") from None
     begun = not ray.is_initialized()
     if begun:
         try:

@@ -42,7 +42,7 @@ def run_spark(
     try:
         from pyspark.sql import SparkSession  # noqa: PLC0415 - the extra `spark`
     except ImportError:
-        raise UsageError("the engine `spark` needs the extra of that name: pip install 'accord[spark]'") from None
+        raise UsageError("the engine `spark` needs PySpark: pip install 'accord-contracts[spark]'") from None
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1" if address is None else os.environ.get("SPARK_LOCAL_IP", ""))
     begun = SparkSession.getActiveSession() is None

@@ -56,7 +56,7 @@ def command(
     try:
         from accord.studio.serving import serve
     except ImportError as error:
-        raise UsageError(f"the studio needs `pip install 'accord[studio]'` ({error})") from None
+        raise UsageError(f"the studio needs `pip install 'accord-contracts[studio]'` ({error})") from None
     from accord.studio.bounds import DEFAULT_BOUNDS
     from accord.studio.files import Files
     from accord.studio.ledgers import Ledgers

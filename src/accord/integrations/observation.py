@@ -208,7 +208,7 @@ def client_of(langfuse: Langfuse | None, whose: str) -> Langfuse:
     try:
         from langfuse import get_client  # noqa: PLC0415 - an extra
     except ImportError:
-        raise UsageError(f"a {whose} needs langfuse: pip install 'accord[langfuse]'") from None
+        raise UsageError(f"a {whose} needs langfuse: pip install 'accord-contracts[langfuse]'") from None
     if langfuse is None:
         return get_client()
     if not hasattr(langfuse, "start_as_current_observation"):

@@ -20,7 +20,7 @@ try:
     from opentelemetry import metrics, trace
     from opentelemetry.trace import SpanKind, Status, StatusCode
 except ImportError:
-    raise UsageError("OpenTelemetry is not installed: pip install 'accord[opentelemetry]'") from None
+    raise UsageError("OpenTelemetry is not installed: pip install 'accord-contracts[opentelemetry]'") from None
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

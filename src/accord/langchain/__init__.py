@@ -4,7 +4,7 @@
 together in Python, state by state.
 
 Names are loaded when they are first used. Those that need LangChain say so if it is missing: it comes with the extra
-`accord[langchain]`.
+`accord-contracts[langchain]`.
 """
 
 from __future__ import annotations
@@ -73,7 +73,8 @@ def __getattr__(name: str) -> object:
         if (error.name or "").partition(".")[0] not in _NEEDED:
             raise
         raise ImportError(
-            f"`accord.langchain.{name}` needs LangChain ({error.name} is missing): pip install 'accord[langchain]'",
+            f"`accord.langchain.{name}` needs LangChain ({error.name} is missing): "
+            "pip install 'accord-contracts[langchain]'",
             name=error.name,
         ) from error
     globals()[name] = value

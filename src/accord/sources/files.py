@@ -146,7 +146,7 @@ def _zstandard(file: BinaryIO, path: str) -> _Frames:
     try:
         import zstandard  # noqa: PLC0415 - the extra `audit`
     except ImportError:
-        raise UsageError(f"{path}: reading .zst needs the extra `audit`: pip install 'accord[audit]'") from None
+        raise UsageError(f"{path}: reading .zst needs zstandard: pip install 'accord-contracts[audit]'") from None
     return _Frames(file, zstandard.ZstdDecompressor())
 
 

@@ -164,7 +164,7 @@ def read_parquet(stream: BinaryIO, file: str, only: Collection[str] | None = Non
         import pyarrow as pa  # noqa: PLC0415 - the extra `audit`
         from pyarrow import parquet  # noqa: PLC0415
     except ImportError:
-        raise UsageError(f"{file}: reading Parquet needs the extra `audit`: pip install 'accord[audit]'") from None
+        raise UsageError(f"{file}: reading Parquet needs PyArrow: pip install 'accord-contracts[audit]'") from None
     try:
         table = parquet.ParquetFile(pa.BufferReader(whole(stream)))
         names = table.schema_arrow.names

@@ -290,7 +290,7 @@ def _load() -> ModuleType:
     try:
         import psycopg  # noqa: PLC0415 - an extra
     except ImportError:
-        raise UsageError("a PostgresStore needs psycopg: pip install 'accord[postgres]'") from None
+        raise UsageError("a PostgresStore needs psycopg: pip install 'accord-contracts[postgres]'") from None
     return psycopg
 
 

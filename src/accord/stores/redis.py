@@ -269,7 +269,7 @@ def _load() -> ModuleType:
         import redis.backoff  # noqa: PLC0415
         import redis.retry  # noqa: PLC0415
     except ImportError:
-        raise UsageError("a RedisStore needs redis: pip install 'accord[redis]'") from None
+        raise UsageError("a RedisStore needs redis: pip install 'accord-contracts[redis]'") from None
     return redis
 
 

@@ -99,7 +99,7 @@ def _library() -> Any:  # noqa: ANN401 - a module of an optional package
     try:
         import jsonschema_rs  # noqa: PLC0415 - an optional package
     except ImportError:
-        raise UsageError("JSON Schema needs jsonschema-rs; install `accord[trace]`") from None
+        raise UsageError("JSON Schema needs jsonschema-rs; install `accord-contracts[trace]`") from None
     return jsonschema_rs
 
 

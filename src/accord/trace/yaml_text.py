@@ -66,7 +66,7 @@ def import_yaml() -> ModuleType:
     try:
         import yaml  # noqa: PLC0415 - an optional package
     except ImportError:
-        raise UsageError("YAML needs PyYAML; install `accord[trace]`") from None
+        raise UsageError("YAML needs PyYAML; install `accord-contracts[trace]`") from None
     return yaml
 
 

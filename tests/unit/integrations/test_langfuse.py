@@ -702,7 +702,7 @@ def test_without_the_extra_it_says_what_to_install():
         except Exception as error:
             print(type(error).__name__, error)
     """)
-    assert said == "UsageError a LangfuseMonitor needs langfuse: pip install 'accord[langfuse]'\n"
+    assert said == "UsageError a LangfuseMonitor needs langfuse: pip install 'accord-contracts[langfuse]'\n"
 
 
 def test_the_sdk_is_loaded_for_nobody_else():

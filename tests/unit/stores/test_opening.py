@@ -60,7 +60,7 @@ def test_a_driver_that_is_not_installed(monkeypatch, kind, extra):
         return plain(name, *arguments)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(UsageError, match=rf"pip install 'accord\[{extra}\]'"):
+    with pytest.raises(UsageError, match=rf"pip install 'accord-contracts\[{extra}\]'"):
         kind("redis://127.0.0.1:1/0")
 
 

@@ -303,7 +303,7 @@ def test_the_extra_is_named_where_a_package_is_missing(monkeypatch):
 
     monkeypatch.setattr(builtins, "__import__", refuse)
     for source in ("enabled: true", {"contracts": {"tool_payloads": {"tools": {"a": {"args_schema": {}}}}}}):
-        with pytest.raises(UsageError, match=re.escape("install `accord[trace]`")):
+        with pytest.raises(UsageError, match=re.escape("install `accord-contracts[trace]`")):
             load_trace_config(source)
     assert load_trace_config({"contracts": {"fail_fast": True}}).contracts.fail_fast
 

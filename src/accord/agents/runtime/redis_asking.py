@@ -93,5 +93,5 @@ def _load() -> Any:  # noqa: ANN401 - the driver
         import redis.asyncio.retry  # noqa: PLC0415
         import redis.backoff  # noqa: PLC0415
     except ImportError:
-        raise UsageError("mailboxes in Redis need its driver: pip install 'accord[redis]'") from None
+        raise UsageError("mailboxes in Redis need its driver: pip install 'accord-contracts[redis]'") from None
     return redis

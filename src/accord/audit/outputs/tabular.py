@@ -63,7 +63,7 @@ def write_parquet(report: Report, path: Path) -> None:
         import pyarrow as pa  # noqa: PLC0415 - the extra `audit`
         from pyarrow import parquet  # noqa: PLC0415
     except ImportError:
-        raise UsageError("writing Parquet needs the extra `audit`: pip install 'accord[audit]'") from None
+        raise UsageError("writing Parquet needs PyArrow: pip install 'accord-contracts[audit]'") from None
     numbers = {"line", "events", "refused", "followed", "index", "position"}
     schema = pa.schema([(name, pa.int64() if name in numbers else pa.string()) for name in COLUMNS])
     with parquet.ParquetWriter(path, schema) as writer:

@@ -146,4 +146,4 @@ def test_without_the_extra_it_says_what_to_install():
         "try:\n    LangfuseObserver()\nexcept Exception as e: print(e)"
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert told == "a LangfuseObserver needs langfuse: pip install 'accord[langfuse]'\n"
+    assert told == "a LangfuseObserver needs langfuse: pip install 'accord-contracts[langfuse]'\n"

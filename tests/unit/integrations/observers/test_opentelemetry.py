@@ -170,4 +170,4 @@ def test_without_the_package_the_error_names_the_extra():
         "try:\n    import accord.integrations.opentelemetry\nexcept Exception as e: print(e)"
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert "accord[opentelemetry]" in told
+    assert "accord-contracts[opentelemetry]" in told
