@@ -10,6 +10,8 @@ import os
 import sys
 from pathlib import Path
 
+from accord.cli.exit_status import ExitStatus
+
 __all__ = ["main"]
 
 
@@ -22,7 +24,7 @@ def main() -> None:
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    status: object = 130
+    status: object = ExitStatus.INTERRUPTED
     try:
         from accord.cli.app import app
 
@@ -38,5 +40,5 @@ def main() -> None:
     except OSError as error:
         # The reader is gone or the disk full. What is left goes nowhere, lest the interpreter complain at shutdown.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        status = 141 if isinstance(error, BrokenPipeError) else status or 2
+        status = ExitStatus.PIPE_CLOSED if isinstance(error, BrokenPipeError) else status or ExitStatus.USAGE
     sys.exit(status)  # type: ignore[arg-type] # SystemExit says `object`, and gave it itself

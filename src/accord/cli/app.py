@@ -10,6 +10,7 @@ traceback for a mistake of their own.
 from __future__ import annotations
 
 import os
+import traceback
 from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
@@ -19,6 +20,7 @@ import rich_click
 from click.exceptions import Exit, NoArgsIsHelpError
 
 from accord import __version__
+from accord.cli.exit_status import ExitStatus
 from accord.errors import AccordError, ContractError, InternalError
 
 if TYPE_CHECKING:
@@ -46,8 +48,6 @@ COMMANDS = (
     "explain",
 )
 
-FINDINGS, USAGE, INTERNAL, INTERRUPTED, PIPE_CLOSED = 1, 2, 3, 130, 141
-
 
 @contextmanager
 def _errors_as_messages() -> Iterator[None]:
@@ -58,30 +58,30 @@ def _errors_as_messages() -> Iterator[None]:
         yield
     except ContractError as error:
         print_diagnostics(open_screen(err=True), error.diagnostics)
-        raise Exit(FINDINGS) from None
+        raise Exit(ExitStatus.FINDINGS) from None
     except AccordError as error:
         complain(str(error))
-        raise Exit(INTERNAL if isinstance(error, InternalError) else USAGE) from None
+        raise Exit(ExitStatus.INTERNAL if isinstance(error, InternalError) else ExitStatus.USAGE) from None
     except NoArgsIsHelpError:
         raise  # its message is the help page
     except click.ClickException as error:
         context = error.ctx if isinstance(error, click.UsageError) else None
         complain(error.format_message(), f"see `{context.command_path} --help`" if context else "")
-        raise Exit(error.exit_code) from None
-    except KeyboardInterrupt:
-        raise Exit(INTERRUPTED) from None
+        raise Exit(ExitStatus.USAGE) from None
+    except (KeyboardInterrupt, click.Abort):
+        raise Exit(ExitStatus.INTERRUPTED) from None
     except BrokenPipeError:
-        raise Exit(PIPE_CLOSED) from None
+        raise Exit(ExitStatus.PIPE_CLOSED) from None
     except OSError as error:
         complain(f"cannot read or write: {error.strerror or error}")
-        raise Exit(USAGE) from None
-    except (Exit, click.Abort):
+        raise Exit(ExitStatus.USAGE) from None
+    except Exit:
         raise
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whatever it was, it was ours
         complain(str(InternalError(f"{type(error).__name__}: {error}")), "set ACCORD_TRACEBACK=1 to see where")
         if os.environ.get("ACCORD_TRACEBACK"):
-            raise
-        raise Exit(INTERNAL) from None
+            traceback.print_exc()
+        raise Exit(ExitStatus.INTERNAL) from None
 
 
 class _LazyGroup(rich_click.RichGroup):
@@ -129,7 +129,7 @@ class _LazyGroup(rich_click.RichGroup):
         "help_option_names": ["-h", "--help"],
         "rich_help_config": {"text_paragraph_linebreaks": "\n\n"},
     },
-    epilog="Exit status: 0 all is well · 1 findings or violations · 2 wrong usage · 3 accord itself failed",
+    epilog="Exit status: " + " · ".join(f"{status:d} {status.meaning}" for status in ExitStatus),
 )
 @rich_click.version_option(__version__, message="%(prog)s %(version)s")
 def app() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import rich_click as click
 from click.exceptions import Exit
 
+from accord.cli.exit_status import ExitStatus
 from accord.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from accord.audit.report import Report
 
 __all__ = ["command"]
-
-INTERRUPTED = 130
 
 
 def _outputs(function: Callable[..., None]) -> Callable[..., None]:
@@ -126,11 +125,11 @@ def command(  # noqa: PLR0913 - each is an option
     if strict and found.tally.broken:
         raise UsageError(f"{found.tally.broken} records cannot be read, and --strict makes that an error")
     if found.unfinished:
-        raise Exit(INTERRUPTED)
+        raise Exit(ExitStatus.INTERRUPTED)
     if not found.tally.runs:
         raise UsageError("no run was judged, so nothing is known to be fine")
     if found.tally.statuses["violating"] or found.tally.statuses["incomplete"]:
-        raise Exit(1)
+        raise Exit(ExitStatus.FINDINGS)
 
 
 def _print_json(report: Report) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import rich_click as click
 from click.exceptions import Exit
 
+from accord.cli.exit_status import ExitStatus
 from accord.cli.findings import counted, format_option, print_for_people, print_for_programs
 from accord.cli.sources import existing_path
 
@@ -41,7 +42,7 @@ def command(paths: tuple[Path, ...], format_: str) -> None:
     else:
         print_for_programs(screen, findings, format_)
     if findings:
-        raise Exit(1)
+        raise Exit(ExitStatus.FINDINGS)
 
 
 def _summary(findings: list[Diagnostic], touched: int, files: int) -> str:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import rich_click as click
 from click.exceptions import Exit
 
+from accord.cli.exit_status import ExitStatus
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -54,7 +56,7 @@ def command(
     screen = open_screen()
     run, others = _find(runs, key, None if source is None else reader_named(source))
     if run is None:
-        raise Exit(1)
+        raise Exit(ExitStatus.FINDINGS)
     counts = Counter[str]()
     seen = list(_look(compiled, protocol, run, counts))
     if as_json:

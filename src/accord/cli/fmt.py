@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import rich_click as click
 from click.exceptions import Exit
 
+from accord.cli.exit_status import ExitStatus
 from accord.cli.sources import existing_path
 from accord.errors import ContractError, UsageError
 
@@ -66,7 +67,7 @@ def command(paths: tuple[Path, ...], *, only_check: bool) -> None:
     if unwritable:
         raise UsageError("; ".join(map(str, unwritable)))
     if failed or (only_check and changed):
-        raise Exit(1)
+        raise Exit(ExitStatus.FINDINGS)
 
 
 def _write_out(text: str) -> None:

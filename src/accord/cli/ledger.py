@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import rich_click as click
 from click.exceptions import Exit
 
+from accord.cli.exit_status import ExitStatus
 from accord.cli.ledger_files import key_options
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def show(
     elif not as_json:
         _print_end(screen, verdicts, walking, bad)
     if bad is not None:
-        raise Exit(1)
+        raise Exit(ExitStatus.FINDINGS)
 
 
 def _print_end(screen: Screen, verdicts: Counter[str], walking: Walk, bad: Finding | None) -> None:

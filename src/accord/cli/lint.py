@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import rich_click as click
 from click.exceptions import Exit
 
+from accord.cli.exit_status import ExitStatus
 from accord.cli.findings import counted, format_option, print_for_people, print_for_programs
 from accord.cli.sources import existing_path
 
@@ -43,7 +44,7 @@ def command(paths: tuple[Path, ...], format_: str) -> None:
     else:
         print_for_programs(screen, report.findings, format_)
     if report.findings:
-        raise Exit(1)
+        raise Exit(ExitStatus.FINDINGS)
 
 
 def _print(screen: Screen, report: Report, files: int) -> None:

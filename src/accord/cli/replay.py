@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import rich_click as click
 from click.exceptions import Exit
 
+from accord.cli.exit_status import ExitStatus
 from accord.cli.sources import read_start
 from accord.errors import UsageError
 
@@ -87,7 +88,7 @@ def command(
         position += not isinstance(told.event, Tick)
     _print_end(screen, situation, position, counts[Violation.__name__], as_json=as_json)
     if counts[Violation.__name__] or counts[Blocked.__name__]:
-        raise Exit(1)
+        raise Exit(ExitStatus.FINDINGS)
 
 
 def _print_end(screen: Screen, situation: Situation, events: int, violations: int, *, as_json: bool) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import rich_click as click
 from click.exceptions import Exit
 
+from accord.cli.exit_status import ExitStatus
 from accord.cli.ledger_files import key_options
 from accord.cli.sources import read_start
 from accord.cli.store_access import check_contract, find_session, json_option, open_at
@@ -88,7 +89,7 @@ def list_reviews(
         corrupted = "1 session is corrupted" if len(bad) == 1 else f"{len(bad):,} sessions are corrupted"
         screen.print(f"{total}{'' if everything else ' to be decided'}{f', {corrupted}' if bad else ''}")
     if bad:
-        raise Exit(1)
+        raise Exit(ExitStatus.FINDINGS)
 
 
 @command.command("show")
@@ -124,11 +125,11 @@ def show(
         looked = guarded_session(opened, session)
         if looked is not None and looked.fault is not None:
             screen.print(_fault(screen, looked, as_json=as_json))
-            raise Exit(1)
+            raise Exit(ExitStatus.FINDINGS)
         guarded, found = _find(opened, session, review)
         sound = _show(screen, opened, guarded, found, now, as_json=as_json)
     if not sound:
-        raise Exit(1)
+        raise Exit(ExitStatus.FINDINGS)
 
 
 @command.command("decide")
@@ -181,7 +182,7 @@ def decide(  # noqa: PLR0913 - what can be said on the command line
         now = time.time() if at is None else at
         if guarded.is_over(now):
             complain(f"session `{session}` has expired; nothing can be decided in it")
-            raise Exit(1)
+            raise Exit(ExitStatus.FINDINGS)
         if given is None:
             _show(screen, opened, guarded, found, now, as_json=False)
             given = _ask(screen, guarded, found, now, reason)
@@ -191,7 +192,7 @@ def decide(  # noqa: PLR0913 - what can be said on the command line
             decided = guard.decide(found.id, given.word, by=by, reason=given.reason, payload=given.payload)
         except UsageError as error:
             complain(str(error))
-            raise Exit(1) from None
+            raise Exit(ExitStatus.FINDINGS) from None
     _print_decided(screen, guarded, decided, now, as_json=as_json)
 
 
@@ -206,7 +207,7 @@ def _ask(screen: Screen, session: GuardedSession, review: Review, at: Time, reas
     if answer is None:
         over = expired(review) if state == "expired" else f"review `{review.id}` cannot be decided: it is {state}"
         complain("nothing was decided" if state == "open" else over)
-        raise Exit(1)
+        raise Exit(ExitStatus.FINDINGS)
     return answer
 
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import rich_click as click
 from click.exceptions import Exit
 
+from accord.cli.exit_status import ExitStatus
 from accord.cli.ledger_files import key_options
 from accord.cli.store_access import check_contract, find_session, json_option, open_at
-from accord.errors import StoreError, UsageError
+from accord.errors import UsageError
 
 if TYPE_CHECKING:
     from accord.cli.terminal import Screen, Style
@@ -83,7 +84,7 @@ def list_sessions(
         total = "1 session" if len(infos) == 1 else f"{len(infos):,} sessions"
         screen.print(f"{total}{f', {bad:,} of them corrupted' if bad else ''}")
     if bad:
-        raise Exit(1)
+        raise Exit(ExitStatus.FINDINGS)
 
 
 @command.command("show")
@@ -120,7 +121,7 @@ def show(store: str, key: str, key_file: str | None, key_env: str | None, *, eve
         or (guarded is not None and guarded.fault is not None)
         or (result is not None and not result.ok)
     ):
-        raise Exit(1)
+        raise Exit(ExitStatus.FINDINGS)
 
 
 @command.command("close")
@@ -176,7 +177,7 @@ def close(
     else:
         screen.print(f"{screen.paint('good' if fine else 'error', status)}{f': {visible(said)}' if said else ''}")
     if not fine:
-        raise Exit(1)
+        raise Exit(ExitStatus.FINDINGS)
 
 
 @command.command("resume")
@@ -219,9 +220,9 @@ def resume(  # noqa: PLR0913 - what can be said on the command line
         guard = Guard(compiled, store=opened, key=key, protocol=info.protocol, clock=clock)
         try:
             guard.resume(by=by, reason=reason)
-        except (UsageError, StoreError) as error:
+        except UsageError as error:
             complain(str(error))
-            raise Exit(1) from None
+            raise Exit(ExitStatus.FINDINGS) from None
         status = guard.status
     said = json.dumps({"key": key, "status": status}) if as_json else screen.paint("good", status)
     screen.print(said)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import rich_click as click
 from click.exceptions import Exit
 
-from accord.cli.trace_files import config_options, trace_inputs, with_own_status
+from accord.cli.exit_status import ExitStatus
+from accord.cli.trace_files import config_options, trace_inputs
 from accord.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,10 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-FINDINGS, VIOLATIONS, DRIFT = 1, 3, 4
 
-
-@click.group("trace", epilog="Exit status of its commands: 3 violations · 4 drift · 70 accord itself failed")
+@click.group("trace")
 def command() -> None:
     """Hold recorded runs to contracts and to baselines."""
 
@@ -53,7 +52,6 @@ def _traces(function: Callable[..., None]) -> Callable[..., None]:
 @click.option("--baseline", metavar="FILE", help="a baseline; violations that stand in it are known and do not fail")
 @_gate_violations
 @_format
-@with_own_status
 def validate(
     traces: tuple[str, ...],
     config: str | None,
@@ -67,8 +65,8 @@ def validate(
 
     TRACE is a file of events or of records of probes, one JSON object in a line, or - for standard input.
 
-    Exit status: 0 no violations, or known ones only · 1 violations · 3 the same, with --fail-on-trace-violations · 2
-    wrong usage, such as a file that cannot be read.
+    Exit status: 0 no violations, or known ones only · 1 violations, or the configuration has errors · 2 wrong usage,
+    such as a file that cannot be read · 3 violations, with --fail-on-trace-violations.
     """
     from accord.cli.trace_files import load_baseline, load_plan, trace_input
     from accord.cli.trace_output import Judged
@@ -85,7 +83,7 @@ def validate(
         judged += [Judged(path, run, *new_violations(run, known)) for run in summary.runs.values()]
     _print(judged, format_, "accord trace validate")
     if any(one.new_count for one in judged):
-        raise Exit(VIOLATIONS if fail_on_trace_violations else FINDINGS)
+        raise Exit(ExitStatus.VIOLATIONS if fail_on_trace_violations else ExitStatus.FINDINGS)
 
 
 @command.command("fingerprint")
@@ -93,13 +91,12 @@ def validate(
 @config_options
 @click.option("--events", is_flag=True, help="also the digest of each event")
 @click.option("--json", "as_json", is_flag=True, help="print one JSON object per run")
-@with_own_status
 def fingerprint(
     traces: tuple[str, ...], config: str | None, *, allow_imports: bool, events: bool, as_json: bool
 ) -> None:
     """Print the fingerprint of each run.
 
-    Exit status: 0 printed · 2 wrong usage, such as a file that cannot be read.
+    Exit status: 0 printed · 1 the configuration has errors · 2 wrong usage, such as a file that cannot be read.
     """
     from accord.cli.terminal import open_screen
     from accord.cli.trace_files import load_plan, trace_input
@@ -127,7 +124,6 @@ def fingerprint(
 @click.option("--fail-on-trace-drift", is_flag=True, help="exit with 4 if a run drifted, is gone or has no fingerprint")
 @_gate_violations
 @_format
-@with_own_status
 def diff(
     base: str,
     candidate: str,
@@ -143,8 +139,9 @@ def diff(
     BASE and CANDIDATE are files of events or of records of probes; BASE may be a baseline, whose known violations do
     not fail. Runs are matched by their example_id, or else by their run_id.
 
-    Exit status: 0 nothing drifted · 1 something did, or there are new violations · 3 new violations, with
-    --fail-on-trace-violations · 4 drift, with --fail-on-trace-drift · 2 wrong usage. 3 goes before 4.
+    Exit status: 0 nothing drifted · 1 something did, there are new violations, or the configuration has errors · 2
+    wrong usage · 3 new violations, with --fail-on-trace-violations · 4 drift, with --fail-on-trace-drift. 3 goes
+    before 4.
     """
     from accord.cli.trace_files import load_plan, trace_input
     from accord.cli.trace_output import Judged
@@ -179,11 +176,11 @@ def diff(
     violated = any(one.new_count for one in judged)
     drifted = any(one.comparison is not None and one.comparison.is_drift for one in judged)
     if violated and fail_on_trace_violations:
-        raise Exit(VIOLATIONS)
+        raise Exit(ExitStatus.VIOLATIONS)
     if drifted and fail_on_trace_drift:
-        raise Exit(DRIFT)
+        raise Exit(ExitStatus.DRIFT)
     if violated or drifted:
-        raise Exit(FINDINGS)
+        raise Exit(ExitStatus.FINDINGS)
 
 
 @command.command("accept")
@@ -191,11 +188,11 @@ def diff(
 @config_options
 @click.option("--baseline", metavar="FILE", required=True, help="the baseline to write")
 @click.option("--replace", is_flag=True, help="forget the runs of the baseline that are not among the traces")
-@with_own_status
 def accept(traces: tuple[str, ...], config: str | None, baseline: str, *, allow_imports: bool, replace: bool) -> None:
     """Take runs as they are now as the baseline: fingerprints, and known violations by code and place.
 
-    Exit status: 0 the baseline is written · 2 wrong usage, such as a file that cannot be read.
+    Exit status: 0 the baseline is written · 1 the configuration has errors · 2 wrong usage, such as a file that cannot
+    be read.
     """
     from accord.cli.terminal import open_screen
     from accord.cli.trace_files import load_baseline, load_plan, trace_input

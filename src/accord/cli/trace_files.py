@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, ParamSpec, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 import click
 import rich_click
-from click.exceptions import Exit
 
-from accord.errors import AccordError, InternalError, UsageError
+from accord.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,12 +18,7 @@ if TYPE_CHECKING:
     from accord.trace.baselines import Baseline
     from accord.trace.validation import TracePlan
 
-__all__ = ["BROKEN", "config_options", "load_baseline", "load_plan", "trace_input", "trace_inputs", "with_own_status"]
-
-BROKEN = 70
-"""The exit status if accord itself failed: 3 has another meaning here."""
-
-Given = ParamSpec("Given")
+__all__ = ["config_options", "load_baseline", "load_plan", "trace_input", "trace_inputs"]
 
 
 def config_options(function: Callable[..., None]) -> Callable[..., None]:
@@ -93,26 +86,3 @@ def load_baseline(path: str | None) -> Baseline | None:
     if not isinstance(value, dict) or "accord_trace_baseline" not in value:
         raise UsageError(f"{path} is no baseline; `accord trace accept` writes one")
     return read_baseline(value, path)
-
-
-def with_own_status(function: Callable[Given, None]) -> Callable[Given, None]:
-    """What fails inside has a status of its own, that no gate mistakes for a violation."""
-
-    @wraps(function)
-    def called(*given: Given.args, **named: Given.kwargs) -> None:
-        from accord.cli.terminal import complain
-
-        try:
-            function(*given, **named)
-        except (Exit, click.ClickException, click.Abort, OSError, KeyboardInterrupt):
-            raise
-        except AccordError as error:
-            if isinstance(error, InternalError):
-                complain(str(error))
-                raise Exit(BROKEN) from None
-            raise
-        except Exception as error:  # noqa: BLE001 - whatever it was, it was ours
-            complain(str(InternalError(f"{type(error).__name__}: {error}")))
-            raise Exit(BROKEN) from None
-
-    return called

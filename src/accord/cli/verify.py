@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import rich_click as click
 from click.exceptions import Exit
 
+from accord.cli.exit_status import ExitStatus
 from accord.cli.ledger_files import key_options
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def command(ledger: str, head: str | None, key_file: str | None, key_env: str | 
     else:
         _print_bad(screen, result, ends_with_line_break=key is not None and key.endswith(b"\n"))
     if not result.ok:
-        raise Exit(1)
+        raise Exit(ExitStatus.FINDINGS)
 
 
 def _print_whole(screen: Screen, result: Verification, wanted: int | None) -> None:

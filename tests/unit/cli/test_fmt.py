@@ -79,7 +79,7 @@ def test_a_printer_that_changes_the_meaning_is_caught(accord, write, monkeypatch
     for wrong in ("protocol P = !a.?{b, d}.end\n", TIDY.replace("// tail", "// other"), "!!"):
         monkeypatch.setattr("accord.language.formatting.print_document", lambda _, wrong=wrong: wrong)
         result = accord("fmt", path)
-        assert result.exit_code == 3
+        assert result.exit_code == 70
         assert "please report" in result.stderr
         assert path.read_text() == UNTIDY
 
