@@ -20,6 +20,7 @@ from accord.trace import (
     TracePayloadNormaliser,
     TraceRedactConfig,
     TraceStoreConfig,
+    ValidatorConfig,
     load_trace_config,
     validate_with_config,
 )
@@ -39,6 +40,7 @@ __all__ = [
     "TracePayloadNormaliser",
     "TraceRedactConfig",
     "TraceStoreConfig",
+    "ValidatorConfig",
     "load_trace_config",
     "validate_with_config",
 ]

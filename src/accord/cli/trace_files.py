@@ -24,7 +24,9 @@ __all__ = ["config_options", "load_baseline", "load_plan", "trace_input", "trace
 def config_options(function: Callable[..., None]) -> Callable[..., None]:
     """The two options that say what traces are held to."""
     allow = rich_click.option(
-        "--allow-imports", is_flag=True, help="let the configuration import a normaliser, which runs its code"
+        "--allow-imports",
+        is_flag=True,
+        help="let the configuration import normalisers and validators, which runs their code",
     )
     config = rich_click.option(
         "--config", metavar="FILE", help="the trace configuration, or a contract (.accord); without one, the defaults"

@@ -455,9 +455,9 @@ _TABLE = (
     ),
     Code(
         "E067",
-        "normaliser cannot be imported",
-        "`kind: import` names a function as `package.module:function`. It runs code, so whoever loads the "
-        "configuration has to allow it.",
+        "code of your own cannot be imported",
+        "A normaliser of your own (`kind: import`) and a validator of your own are named as "
+        "`package.module:attribute`. Importing runs code, so whoever loads the configuration has to allow it.",
         "fingerprint: {normaliser: {kind: import, import: 'my.normaliser:function'}}",
         "fingerprint: {normaliser: {kind: builtin}}",
     ),

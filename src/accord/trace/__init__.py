@@ -17,11 +17,13 @@ from accord.trace.config import (
     TraceContractsConfig,
     TraceRedactConfig,
     TraceStoreConfig,
+    ValidatorConfig,
 )
 from accord.trace.events import TraceEvent
 from accord.trace.fingerprint import TraceFingerprint, event_hashes, fingerprint_events, trace_fingerprint
 from accord.trace.loading import load_trace_config
 from accord.trace.normaliser import TracePayloadNormaliser
+from accord.trace.own_validators import TraceValidator, ValidatorError
 from accord.trace.probe import AgentProbe
 from accord.trace.probe_result import ProbeResult, TraceViolationError
 from accord.trace.reading import read_trace
@@ -61,8 +63,11 @@ __all__ = [
     "TraceRedactConfig",
     "TraceSink",
     "TraceStoreConfig",
+    "TraceValidator",
     "TraceViolationError",
     "Validation",
+    "ValidatorConfig",
+    "ValidatorError",
     "Violation",
     "compile_trace_config",
     "event_hashes",

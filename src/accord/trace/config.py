@@ -29,6 +29,7 @@ __all__ = [
     "TraceContractsConfig",
     "TraceRedactConfig",
     "TraceStoreConfig",
+    "ValidatorConfig",
     "normaliser_defaults",
 ]
 
@@ -183,6 +184,20 @@ class ProtocolConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class ValidatorConfig:
+    """A validator of your own: what makes one for each run, as `package.module:attribute`.
+
+    It is called with `config` as keyword arguments, if there is any, and gives a `TraceValidator`.
+    """
+
+    enabled: bool = True
+    import_: str | None = None
+    config: dict[str, Any] = field(default_factory=dict)
+    allow_imports: bool = False
+    """Whether code may be imported. Never read from a file."""
+
+
+@dataclass(frozen=True, slots=True)
 class TraceContractsConfig:
     """What must hold in every run."""
 
@@ -194,6 +209,7 @@ class TraceContractsConfig:
     tool_payloads: ToolPayloadsConfig = field(default_factory=ToolPayloadsConfig)
     tool_order: ToolOrderConfig = field(default_factory=ToolOrderConfig)
     protocol: ProtocolConfig = field(default_factory=ProtocolConfig)
+    validators: dict[str, ValidatorConfig] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +253,7 @@ class TraceConfig:
             "tool_order": contracts.tool_order.enabled,
             "protocol": contracts.protocol.enabled
             and (contracts.protocol.contract is not None or contracts.protocol.file is not None),
+            **{name: own.enabled for name, own in contracts.validators.items()},
         }
         schemas = {
             name: {"required": tool.required, "args_schema": tool.args_schema, "result_schema": tool.result_schema}

@@ -11,9 +11,11 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from accord.canonical import encode
+from accord.errors import UsageError
 from accord.ledger.represent import MARK
 from accord.trace.fingerprint import Fingerprinter
 from accord.trace.importing import make_normaliser, make_redaction
+from accord.trace.own_validators import ValidatorError
 from accord.trace.redaction import Cover
 from accord.trace.sealed import unseal
 from accord.trace.validation import Validation
@@ -47,6 +49,7 @@ class TraceKeeper:
         if fingerprint.enabled:
             self._printer = Fingerprinter(make_normaliser(fingerprint.normaliser), fingerprint.algorithm)
         self._failure = ""
+        self._validation_failure: ValidatorError | None = None
         self._held: list[TraceEvent] = []
         self._events: list[dict[str, Any]] = []
         self._tools: list[str] = []
@@ -58,7 +61,10 @@ class TraceKeeper:
     def take(self, event: TraceEvent) -> None:
         """The next event."""
         self._count += 1
-        self._validation.feed((event,))
+        try:
+            self._validation.feed((event,))
+        except ValidatorError as error:
+            self._validation_failure = error
         contracts = self.config.contracts
         if event.kind == contracts.tool_results.call_start_kind:
             tool = event.payload.get(contracts.tool_payloads.tool_key)
@@ -75,7 +81,7 @@ class TraceKeeper:
                 self._printer.add(event.seq, event.kind, payload)
             except Exception as error:  # noqa: BLE001 - a normaliser of the user's own may do anything
                 self._printer = None
-                self._failure = f"{type(error).__name__}: {error}"
+                self._failure = str(error) if isinstance(error, UsageError) else f"{type(error).__name__}: {error}"
         if self._sink is not None and self.sink_error is None:
             try:
                 self._sink.write(event if payload is event.payload else replace(event, payload=payload))
@@ -92,7 +98,7 @@ class TraceKeeper:
             for event in self._held:
                 self._keep(event, self._redaction.redact(event.payload, self.cover))
             self._held = []
-        self.violations = [violation.covered(self.cover) for violation in self._validation.finish()]
+        self.violations = [violation.covered(self.cover) for violation in self._found()]
         printed: TraceFingerprint | None = None if self._printer is None else self._printer.finish()
         trace: dict[str, Any] = {
             "fingerprint": None if printed is None else printed.value,
@@ -102,6 +108,8 @@ class TraceKeeper:
         }
         if self._failure:
             trace["fingerprint_error"] = self.cover.text(self._failure)
+        if self._validation_failure is not None:
+            trace["validation_error"] = str(self._validation_failure.covered(self.cover))
         if self.cover:
             trace["redacted"] = True
         store = self.config.store
@@ -112,6 +120,13 @@ class TraceKeeper:
             if store.max_events is not None and self._count > len(self._events):
                 trace["events_left_out"] = self._count - len(self._events)
         return trace
+
+    def _found(self) -> list[Violation]:
+        try:
+            return self._validation.finish()
+        except ValidatorError as error:
+            self._validation_failure = error
+            return self._validation.violations()
 
 
 def kept_event(event: TraceEvent, payload: dict[str, Any], store: TraceStoreConfig) -> dict[str, Any]:

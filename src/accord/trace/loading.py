@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path as FilePath
 from typing import Any
 
 from accord.diagnostics import Diagnostic, Source, Span
+from accord.diagnostics.visible import clip
 from accord.errors import ContractError, UsageError
 from accord.trace import config as c
 from accord.trace.fingerprint import ALGORITHMS
+from accord.trace.importing import is_address
 from accord.trace.order_rules import rules_in
 from accord.trace.protocol import protocol_plan
 from accord.trace.redaction import read_pointer
@@ -37,6 +39,8 @@ from accord.trace.yaml_text import LONGEST, read_yaml
 __all__ = ["load_trace_config"]
 
 VERSION = 1
+
+_TAKEN = frozenset(field.name for field in fields(c.TraceContractsConfig))
 
 _TOOLS = each_of(text)
 _RULES = map_of(_TOOLS)
@@ -100,8 +104,7 @@ _NORMALISER = table(
 )
 
 
-def _free_mapping(findings: Findings, value: Any, path: Path) -> Any:  # noqa: ANN401 - any value
-    return {} if value is None else value if isinstance(value, Mapping) else wrong(findings, value, path, "a mapping")
+_FREE_MAPPING = map_of(lambda _findings, value, _path: value)
 
 
 def _normaliser(findings: Findings, value: Any, path: Path) -> Any:  # noqa: ANN401 - any value
@@ -113,7 +116,7 @@ def _normaliser(findings: Findings, value: Any, path: Path) -> Any:  # noqa: ANN
             "kind": choice("builtin", "import"),
             "name": text if imported else choice("structural_v1"),
             "import": nothing_or(text),
-            "config": _free_mapping if imported else _NORMALISER,
+            "config": _FREE_MAPPING if imported else _NORMALISER,
         },
         {"import": "import_"},
     )
@@ -122,7 +125,7 @@ def _normaliser(findings: Findings, value: Any, path: Path) -> Any:  # noqa: ANN
         return found
     if imported:
         given = value.get("import")
-        if isinstance(given, str) and given.count(":") == 1 and all(given.split(":")):
+        if is_address(given):
             return replace(found, config=dict(found.config) if "config" in value else {})
         if given is None or isinstance(given, str):
             message = "`import` says `package.module:function` where `kind` is `import`"
@@ -180,6 +183,30 @@ def _order(findings: Findings, value: Any, path: Path) -> Any:  # noqa: ANN401 -
     return found
 
 
+_OWN_TABLE = table(
+    c.ValidatorConfig,
+    {"enabled": boolean, "import": nothing_or(text), "config": _FREE_MAPPING},
+    {"import": "import_"},
+)
+_OWN = map_of(_OWN_TABLE)
+
+
+def _own(findings: Findings, value: Any, path: Path) -> Any:  # noqa: ANN401 - any value
+    found = _OWN(findings, value, path)
+    for name, given in value.items() if isinstance(value, Mapping) else ():
+        if name in _TAKEN:
+            message = f"`{name}` means something else in `contracts`"
+            findings.report("E062", message, (*path, name), name, "give the validator another name", key=True)
+        address = given.get("import") if isinstance(given, Mapping) else None
+        if address is None and (given is None or isinstance(given, Mapping)):
+            findings.report("E067", _NO_ADDRESS, (*path, name), given)
+        elif isinstance(address, str) and address and not is_address(address):
+            findings.report("E067", _NO_ADDRESS, (*path, name, "import"), address)
+    return found
+
+
+_NO_ADDRESS = "`import` of a validator says `package.module:attribute`"
+
 _CONTRACTS_FIELDS: dict[str, Shape] = {
     "enabled": boolean,
     "fail_fast": boolean,
@@ -226,6 +253,7 @@ _CONTRACTS_FIELDS: dict[str, Shape] = {
         },
     ),
     "tool_order": _order,
+    "validators": _own,
 }
 
 
@@ -283,9 +311,9 @@ def load_trace_config(
 ) -> c.TraceConfig:
     """A configuration from a mapping, a file (`Path`) or YAML text (`str`).
 
-    What it leaves out has its default. `allow_imports` lets `normaliser.import` run code of yours. A contract file is
-    looked for beside the configuration. A `Path` that ends in `.accord` is a contract itself: traces are held to it,
-    and everything else has its default.
+    What it leaves out has its default. `allow_imports` lets it import a normaliser and validators of your own, which
+    runs their code. A contract file is looked for beside the configuration. A `Path` that ends in `.accord` is a
+    contract itself: traces are held to it, and everything else has its default.
 
     Raises `ContractError` with everything that is wrong, each with its path, its line and a way to mend it.
 
@@ -322,17 +350,29 @@ def _order_of(finding: Diagnostic) -> int:
 
 
 def _with_imports(config: c.TraceConfig, findings: Findings, *, allow_imports: bool) -> c.TraceConfig:
-    normaliser = config.fingerprint.normaliser
-    if normaliser.kind != "import":
-        return config
-    path: Path = ("fingerprint", "normaliser", "import")
+    """The same with what it imports allowed; what is not allowed is found."""
+    normaliser, own = config.fingerprint.normaliser, config.contracts.validators
+    if normaliser.kind == "import":
+        _permit(findings, normaliser, ("fingerprint", "normaliser"), allow_imports=allow_imports)
+        normaliser = replace(normaliser, allow_imports=allow_imports)
+    for name, validator in own.items():
+        if validator.enabled:
+            _permit(findings, validator, ("contracts", "validators", name), allow_imports=allow_imports)
+    own = {name: replace(validator, allow_imports=allow_imports) for name, validator in own.items()}
+    return replace(
+        config,
+        fingerprint=replace(config.fingerprint, normaliser=normaliser),
+        contracts=replace(config.contracts, validators=own),
+    )
+
+
+def _permit(
+    findings: Findings, named: c.NormaliserConfig | c.ValidatorConfig, path: Path, *, allow_imports: bool
+) -> None:
     if not allow_imports:
-        message = "a normaliser that is imported runs code"
+        what = "normaliser" if isinstance(named, c.NormaliserConfig) else "validator"
         help_ = "allow it with `allow_imports=True` or `--allow-imports`, if you trust this file"
-        findings.report("E067", message, path, normaliser.import_, help_)
-        return config
-    allowed = replace(normaliser, allow_imports=True)
-    return replace(config, fingerprint=replace(config.fingerprint, normaliser=allowed))
+        findings.report("E067", f"a {what} that is imported runs code", (*path, "import"), named.import_, help_)
 
 
 def _source(source: FilePath | str) -> tuple[Source, FilePath | None]:

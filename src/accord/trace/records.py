@@ -25,10 +25,13 @@ if TYPE_CHECKING:
 __all__ = ["json_lines", "record_events", "record_summaries"]
 
 
-def record_summaries(file: BinaryIO, name: str, plan: TracePlan, *, validate: bool) -> Iterator[RunSummary]:
+def record_summaries(
+    file: BinaryIO, name: str, plan: TracePlan, *, validate: bool, again: bool
+) -> Iterator[RunSummary]:
     """The traces in the records of probes: what was found when they were made.
 
-    With `validate` it is found again in the events, where all of them are there as they happened.
+    With `again` it is found again in the events, where all of them are there as they happened. With `validate`, a
+    record whose validators failed when it was made is an error, unless it is judged again.
     """
     for number, record in json_lines(file, name):
         where = f"{name}:{number}"
@@ -51,8 +54,10 @@ def record_summaries(file: BinaryIO, name: str, plan: TracePlan, *, validate: bo
         count = trace.get("event_count")
         violations = [_violation(one, run_id, example_id, where) for one in found]
         events = record_events(record)
-        if validate and len(events) == count and not trace.get("redacted") and all(map(_is_whole, events)):
+        if validate and again and len(events) == count and not trace.get("redacted") and all(map(_is_whole, events)):
             violations = validate_with_config(events, plan)
+        elif validate and trace.get("validation_error") is not None:
+            raise UsageError(f"{where}: the trace was not judged when it was made: {trace['validation_error']!s:.500}")
         yield RunSummary(
             run_name((run_id, example_id)),
             run_id,

@@ -35,6 +35,7 @@ class Run:
         "generations",
         "order",
         "order_at",
+        "own",
         "protocol",
         "recent",
         "run_id",
@@ -53,6 +54,7 @@ class Run:
         self.order_at = (0, 0, "")
         self.recent: list[str] = []
         self.protocol: Any = None
+        self.own: Any = None
 
 
 class Report:
@@ -83,13 +85,18 @@ class Report:
         **context: Any,  # noqa: ANN401
     ) -> None:
         """A violation."""
+        self.put(position, Violation(code, seq, detail, kind, context, run.run_id, run.example_id))
+
+    def put(self, position: int, violation: Violation) -> None:
+        """A violation that is there already."""
         self.count += 1
         found = self._found
         if self._most is not None:
-            self.places.setdefault((run.run_id, run.example_id), {}).setdefault(code, []).append(seq)
+            run = violation.run_id, violation.example_id
+            self.places.setdefault(run, {}).setdefault(violation.code, []).append(violation.event_seq)
             if len(found) >= self._most and (not found or -position <= found[0][0]):
                 return
-        entry = -position, -self.count, Violation(code, seq, detail, kind, context, run.run_id, run.example_id)
+        entry = -position, -self.count, violation
         if self._most is None:
             found.append(entry)
         elif len(found) < self._most:

@@ -7,6 +7,9 @@ they are about, and handed out in that order.
 `fail_fast` gives the first violation in the order of the trace. What is found first need not come first: a call that is
 never answered is a violation at the call and is known at the end only. So after the first finding reading goes on
 while something older is open, and no longer.
+
+Where code of the user's own fails, the validation is over: what was found so far is there, and `feed` and `finish`
+raise.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from accord.trace.boundaries import GenerateBoundaries, StreamBoundaries, close_
 from accord.trace.events import ERROR, TraceEvent, as_event
 from accord.trace.order import ToolOrder
 from accord.trace.order_rules import order_plan
+from accord.trace.own_validators import OwnValidators, own_plans
 from accord.trace.payloads import NO_PAYLOAD, ToolPayloads
 from accord.trace.protocol import ProtocolValidator, protocol_plan
 from accord.trace.reading import Line, open_trace, read_pieces
@@ -45,7 +49,9 @@ __all__ = [
     "validate_with_config",
 ]
 
-_Validator = GenerateBoundaries | StreamBoundaries | ToolResults | ToolPayloads | ToolOrder | ProtocolValidator
+_Validator = (
+    GenerateBoundaries | StreamBoundaries | ToolResults | ToolPayloads | ToolOrder | ProtocolValidator | OwnValidators
+)
 
 
 class TracePlan:
@@ -62,6 +68,7 @@ class TracePlan:
         if self.enabled and contracts.tool_order.enabled:
             also = [label for _, label in self.protocol.spoken] if self.protocol else []
             self.order = order_plan(contracts, also)
+        self._own = own_plans(contracts.validators) if self.enabled else []
         self._payloads = ToolPayloads(contracts.tool_payloads, contracts.tool_results, Report())  # compiles schemas
 
     def validators(self, report: Report) -> list[_Validator]:
@@ -84,6 +91,8 @@ class TracePlan:
             found.append(ToolOrder(self.order, *kinds, payloads.tool_key, report))
         if self.protocol is not None:
             found.append(ProtocolValidator(self.protocol, results, payloads, report))
+        if self._own:
+            found.append(OwnValidators(self._own, report))
         return found
 
 
@@ -114,14 +123,16 @@ class Validation:
         self._validators = plan.validators(self._report)
         self._fail_fast = plan.config.contracts.fail_fast
         self._handlers = self._table(plan.config.contracts.tool_results.call_id_key)
-        # A contract may ask for something to happen, so it has to hear of every run.
-        self._otherwise: tuple[Handler, ...] | None = () if plan.enabled and plan.protocol is not None else None
+        self._own = next((v for v in self._validators if isinstance(v, OwnValidators)), None)
+        # A contract may ask for something to happen, so it has to hear of every run; what is the user's own hears all.
+        hears_all = plan.enabled and (plan.protocol is not None or self._own is not None)
+        self._otherwise: tuple[Handler, ...] | None = () if hears_all else None
         self._runs: dict[RunKey, Run] = {}
         self._run: Run | None = None
         self._position = 0
         self._look_again = 0
         self.stopped = False
-        """Whether `fail_fast` has seen enough."""
+        """Whether `fail_fast` has seen enough, or code of the user's own has failed."""
 
     def _table(self, call_key: str) -> dict[str, tuple[Handler, ...]]:
         handlers: dict[str, list[Handler]] = {}
@@ -148,11 +159,14 @@ class Validation:
         return self._report.places
 
     def feed(self, events: Iterable[TraceEvent | Line | Mapping[str, Any]]) -> None:
-        """Look at the next events. It is in one piece because it is hot."""
+        """Look at the next events. It is in one piece because it is hot.
+
+        Raises `ValidatorError` when code of the user's own fails.
+        """
         if not self._validators or self.stopped:
             return
         get, otherwise, report = self._handlers.get, self._otherwise, self._report
-        fail_fast = self._fail_fast
+        fail_fast, own = self._fail_fast, self._own
         run = self._run
         position = self._position
         for event in events:
@@ -169,17 +183,32 @@ class Validation:
                 payload = self._object(run, position, event)
             for handler in handlers:
                 handler(run, position, event.seq, payload)
+            if own is not None:
+                own.event(run, position, event, payload)
+                if own.failure is not None:
+                    self.stopped = True
+                    break
             if fail_fast and report.count and position >= self._look_again and self._has_seen_enough(position):
                 break
         self._run, self._position = run, position
+        self._raise_failure()
 
     def finish(self) -> list[Violation]:
-        """The trace is over: all violations, in the order of the events they are about."""
+        """The trace is over: all violations, in the order of the events they are about.
+
+        Raises `ValidatorError` if code of the user's own has failed.
+        """
+        self._raise_failure()  # nothing is owed by a trace that was not read to its end
         if self._validators:
             for run in self._runs.values() if self._runs else [Run(None, None)]:
                 for validator in self._validators:
                     validator.finish(run)
+        self._raise_failure()
         return self.violations()
+
+    def _raise_failure(self) -> None:
+        if self._own is not None and self._own.failure is not None:
+            raise self._own.failure
 
     def violations(self) -> list[Violation]:
         """What was found so far, in the order of the events it is about."""

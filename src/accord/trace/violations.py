@@ -32,6 +32,7 @@ CODES = {
     "TOOL_UNKNOWN": "a call of a tool that nobody knows",
     "PROTOCOL_VIOLATION": "an event that the contract does not allow there",
     "PROTOCOL_INCOMPLETE": "a run that ends where the contract does not allow it",
+    "VALIDATOR_FAILED": "the code of a validator of your own failed, so the rest was not judged",
 }
 
 

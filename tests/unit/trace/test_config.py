@@ -70,6 +70,7 @@ contracts:
     at_most: {}
     allowed_tools: null
   protocol: {enabled: true, contract: null, file: null, protocol: null, time_key: null}
+  validators: {}
 on_violation: {mode: record}
 """
 
