@@ -8,7 +8,6 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from accord.diagnostics import Diagnostic, Source, Span
-from accord.diagnostics.visible import clip
 from accord.errors import ContractError, UsageError
 from accord.trace import config as c
 from accord.trace.fingerprint import ALGORITHMS
@@ -183,12 +182,8 @@ def _order(findings: Findings, value: Any, path: Path) -> Any:  # noqa: ANN401 -
     return found
 
 
-_OWN_TABLE = table(
-    c.ValidatorConfig,
-    {"enabled": boolean, "import": nothing_or(text), "config": _FREE_MAPPING},
-    {"import": "import_"},
-)
-_OWN = map_of(_OWN_TABLE)
+_OWN_FIELDS: dict[str, Shape] = {"enabled": boolean, "import": nothing_or(text), "config": _FREE_MAPPING}
+_OWN = map_of(table(c.ValidatorConfig, _OWN_FIELDS, {"import": "import_"}))
 
 
 def _own(findings: Findings, value: Any, path: Path) -> Any:  # noqa: ANN401 - any value
@@ -197,8 +192,10 @@ def _own(findings: Findings, value: Any, path: Path) -> Any:  # noqa: ANN401 - a
         if name in _TAKEN:
             message = f"`{name}` means something else in `contracts`"
             findings.report("E062", message, (*path, name), name, "give the validator another name", key=True)
-        address = given.get("import") if isinstance(given, Mapping) else None
-        if address is None and (given is None or isinstance(given, Mapping)):
+        if given is not None and not isinstance(given, Mapping):
+            continue  # which is told already
+        address = (given or {}).get("import")
+        if address is None and _OWN_FIELDS.keys() >= set(given or ()):  # else it may be there, misspelt
             findings.report("E067", _NO_ADDRESS, (*path, name), given)
         elif isinstance(address, str) and address and not is_address(address):
             findings.report("E067", _NO_ADDRESS, (*path, name, "import"), address)

@@ -533,7 +533,7 @@ def test_configurations_in_python_are_checked_too(checks):
         ("validators:\n  a: {import: 'a.b'}", "E067", 2, "says `package.module:attribute`"),
         ("validators:\n  a: {import: 'a:b:c'}", "E067", 2, "says `package.module:attribute`"),
         ("validators:\n  a: {import: 7}", "E062", 2, "is a number; expected a text"),
-        ("validators:\n  a: {import: 'a:b', config: {1: 2}}", "E062", 2, "write it in quotes"),
+        ("validators:\n  a: {import: 'a:b', config: {1: 2}}", "E062", 2, "write `'1'`"),
         ("validators:\n  a: {import: 'a:b', config: [1]}", "E062", 2, "is a list; expected a mapping"),
         ("validators:\n  protocol: {import: 'a:b'}", "E062", 2, "`protocol` means something else in `contracts`"),
     ],
