@@ -57,7 +57,7 @@ def test_configurations_and_mappings_load():
     }
     mappings = [read_mapping(Source(text)) for text in blocks.pop("sources.md")]
     assert len(mappings) >= 1
-    assert len([accord.load_trace_config(text) for texts in blocks.values() for text in texts]) >= 2
+    assert len([accord.load_trace_config(text, allow_imports=True) for texts in blocks.values() for text in texts]) >= 2
 
 
 def test_every_limit_is_documented_with_its_default():
