@@ -230,8 +230,8 @@ def test_fail_fast_gives_the_first_of_the_trace_whoever_finds_it(checks):
 
 
 def test_fail_fast_does_not_wait_for_one_that_has_no_end(checks):
-    endless = ({"seq": seq, "kind": "tool_call_start", "payload": {"tool_name": "pay"}} for seq in count())
-    assert places(validate_with_config(endless, own("NoPaying", "Seen", fail_fast=True))) == [("PAID", 0)]
+    endless = ({"seq": n, "kind": "tool_call_start", "payload": {"tool_name": "pay" if n else "a"}} for n in count())
+    assert places(validate_with_config(endless, own("NoPaying", "Seen", fail_fast=True))) == [("PAID", 1)]
 
 
 def test_fail_fast_is_the_first_of_all_violations(checks):
@@ -410,6 +410,20 @@ def test_after_a_failure_nothing_more_is_judged_and_nothing_is_made_up(failing):
     found = validation.violations()
     assert places(found) == [("GENERATE_NO_START", 0), ("VALIDATOR_FAILED", 1)]
     assert found[1].context == {"validator": "Raises"} and "KeyError" in found[1].detail
+
+
+def test_the_first_failure_is_the_one_that_is_told(failing):
+    validation = Validation(own("RaisesAtTheEnd", "EndsElsewhere"))
+    validation.feed(TWO_RUNS)
+    with pytest.raises(ValidatorError, match="RaisesAtTheEnd"):
+        validation.finish()
+    assert [(v.code, v.run_id) for v in validation.violations()] == [("VALIDATOR_FAILED", "a")]
+
+
+def test_one_object_for_all_runs_is_told_at_the_first(failing):
+    """The runs of a trace may be one, and traces many."""
+    with pytest.raises(ValidatorError, match="gives the same object again"):
+        validate_with_config(calls("a"), own("shared"))
 
 
 def test_an_event_that_cannot_be_given(checks):
@@ -598,6 +612,12 @@ def test_what_must_not_be_seen_is_not_in_errors_either(checks, accord, tmp_path)
     class Tells:
         def event(self, event):
             raise ValueError(event.payload["arguments"]["amount"])
+    class TellsAtTheEnd:
+        seen = None
+        def event(self, event):
+            self.seen = self.seen or event
+        def end(self):
+            raise ValueError(self.seen.payload["arguments"]["amount"])
     class Says:
         def event(self, event):
             if event.kind == "tool_call_start":
@@ -605,11 +625,13 @@ def test_what_must_not_be_seen_is_not_in_errors_either(checks, accord, tmp_path)
                 yield Violation("SAID", event.seq, said, context={"amount": said})
     """)
     redact = {"redact": {"enabled": True, "json_pointers": ["/arguments/amount"]}}
-    for name in ("Tells", "Says"):
+    for name in ("Tells", "TellsAtTheEnd", "Says"):
         contracts = {"validators": {name: {"import": f"own_checks:{name}"}}}
         config = {"store": redact, "contracts": contracts}
         loaded = load_trace_config(config, allow_imports=True)
-        record = AgentProbe(TOOLS, loaded).run(lambda data, tools: tools["pay"](amount=data), "s3cr3t").to_record()
+        result = AgentProbe(TOOLS, loaded).run(lambda data, tools: tools["pay"](amount=data), "s3cr3t")
+        record = result.to_record()
+        assert "s3cr3t" not in json.dumps(result.trace)
         assert "s3cr3t" not in json.dumps(record) and "<redacted>" in json.dumps(
             record["custom"]["trace"]["violations"]
         )
