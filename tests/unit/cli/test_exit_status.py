@@ -13,7 +13,7 @@ import click
 import pytest
 from tests.reviews import BEGAN, CONTRACT, HOUR, fill
 
-from accord import SQLiteStore, StoredSession
+from accord import Guard, SQLiteStore, StoredSession
 from accord.cli.app import app
 from accord.cli.exit_status import ExitStatus
 from accord.errors import InternalError, StoreError, UsageError
@@ -221,6 +221,13 @@ def test_what_goes_wrong_has_the_same_status_everywhere(accord, made, monkeypatc
             result = accord(*words)
             assert result.exit_code == status, what
             assert ("Traceback" in result.stderr) is bool(traceback and what == "a bug")
+
+
+@pytest.mark.parametrize(("error", "status"), [(StoreError("gone"), 2), (UsageError("not stopped"), 1)])
+def test_a_store_that_is_lost_while_a_session_is_resumed_is_no_answer(accord, made, monkeypatch, error, status):
+    monkeypatch.setattr(Guard, "resume", Mock(side_effect=error))
+    result = accord(*arguments("sessions resume", 0, made))
+    assert (result.exit_code, result.stderr) == (status, f"error: {error}\n")
 
 
 @pytest.mark.parametrize("name", LEAVES)
