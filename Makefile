@@ -69,6 +69,8 @@ $(LIGHT): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("accord needs Python 3.11 or newer, found " + sys.version) if sys.version_info < (3, 11) else None'
 	@test -d $(VENV) || $(PYTHON) -m venv $(VENV)
 	@echo "setting up $(VENV) …"
+	@# What this clone was installed as before it was accord-contracts would be found beside it.
+	@$(BIN)/pip uninstall -qq -y --disable-pip-version-check accord; rm -rf src/accord.egg-info
 	@$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[studio]'
 	@touch $@
 
@@ -80,5 +82,6 @@ $(READY): $(LIGHT)
 $(BENCH_READY): pyproject.toml constraints.txt
 	@test -d $(BENCH) || $(PYTHON) -m venv $(BENCH)
 	@echo "setting up $(BENCH) …"
+	@$(BENCH)/bin/pip uninstall -qq -y --disable-pip-version-check accord; rm -rf src/accord.egg-info
 	@$(BENCH)/bin/pip install -q --disable-pip-version-check -c constraints.txt -e '.[audit,langchain,postgres,redis,studio,trace]' orjson llmsessioncontract acel-core openai-agents
 	@touch $@
