@@ -273,7 +273,7 @@ class Life:
         if known is not None:
             self.note(tool, "known id")
             return known
-        if call.id and any(each.ticket == call.id for each in self.account.out):
+        if call.id and any((each.ticket, each.tool) == (call.id, tool) for each in self.account.out):
             self.note(tool, "tried again")
         needs = self.account.needs(tool, arguments)
         if needs == ():
