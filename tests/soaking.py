@@ -58,6 +58,7 @@ PARTS = {
         25,
         (
             "tests/properties/test_agents.py",
+            "tests/properties/test_trees.py",
             "tests/faults/test_agent_cancellation.py",
             "tests/stores/test_agent_kills.py",
             "tests/stores/test_agent_transports.py",
@@ -66,6 +67,7 @@ PARTS = {
     "lint": Part(
         20,
         (
+            "tests/spec/agents/test_codes.py",
             "tests/spec/agents/test_mutants.py",
             "tests/spec/agents/test_random_agents.py",
             "tests/fuzz/test_lint.py",

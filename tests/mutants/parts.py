@@ -87,6 +87,7 @@ PARTS = {
             "unit/agents/*",
             "unit/examples/test_agents.py",
             "properties/test_agents.py",
+            "properties/test_trees.py",
             "properties/test_schedules.py",
             "faults/test_agent_*",
             "stores/test_agent_*",
