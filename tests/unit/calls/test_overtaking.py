@@ -97,6 +97,25 @@ def test_an_end_that_may_be_refused_keeps_what_came_after_the_call():
     assert guard.run([ToolCall("look", {}, "l2")])[0].ok, "it is still legal either way"
 
 
+@pytest.mark.parametrize("clock", [True, False])
+def test_what_makes_no_difference_overtakes_what_does_as_well(clock):
+    """`ship` counts for what is owed after `pay`, so it stays behind it; `look` and its result go before both."""
+    contract = """
+    protocol P = rec L.{!pay.?pay.L, !ship.L, !look.?look.L, !answer.L}
+    rule "owed" { after each pay require ship } rule "soon" { within 99s after answer require ship }
+    tools { pay fails unknown }
+    """
+    time = [0.0]
+    guard, fail = lost(contract, clock=lambda: time[0])
+    fail(order=1)
+    for name in ["ship", *["look"] * TIMES]:
+        time[0] += clock
+        assert guard.run([ToolCall(name, {})])[0].ok
+        assert len(log(guard)) <= 4
+    assert guard.fail("lost", "it has not happened") == Ok()
+    assert (log(guard), guard.close()) == ((), Ok())
+
+
 def test_a_call_that_is_running_is_not_overtaken():
     guard, fail = lost('rule "r" { at most 900 pay }')
     fail(order=1)

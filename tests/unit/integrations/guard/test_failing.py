@@ -143,6 +143,21 @@ class UnspeakableError(Exception):
         raise RuntimeError("no words")
 
 
+@pytest.mark.parametrize("way", ["run", "arun", "function"])
+def test_what_breaks_once_while_a_return_is_kept_is_raised_and_the_call_counts(way):
+    store = FaultyStore(MemoryStore(), [Fault.NONE, Fault.BUG])
+    guard = Guard("!pay.end", store=store, key="s1")
+    function = guard.tool(name="pay")(lambda: "paid")
+    ways = {
+        "run": lambda: guard.run([ToolCall("pay")]),
+        "arun": lambda: asyncio.run(guard.arun([ToolCall("pay")])),
+        "function": function,
+    }
+    with pytest.raises(ZeroDivisionError, match="a bug in the store"):
+        ways[way]()
+    assert (store.met[Fault.BUG], guard.status, guard.out()) == (1, "complete", [])
+
+
 def test_an_error_that_cannot_be_said_is_an_error(guard_of):
     guard = guard_of("!pay.end", tools={"pay": raises(UnspeakableError())})
     assert guard.run([ToolCall("pay", {}, "c1")])[0].error == "UnspeakableError"

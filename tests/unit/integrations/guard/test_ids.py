@@ -84,6 +84,27 @@ def test_a_call_that_failed_may_be_tried_again_under_its_id(guard_of):
     assert "has run already" in guard.run([call])[0].error
 
 
+def test_what_is_tried_again_under_the_id_of_a_lost_call_is_another_call(guard_of):
+    """What people say of the one that is lost is said of that, and what the tool says of the other."""
+    contract = 'rule "few" { at most 2 pay } rule "r" { before other require A by human } tools { pay fails unknown }'
+    guard = guard_of(contract, tools={"pay": lambda: 1, "other": lambda: 1})
+
+    def tickets():
+        return [(out.ticket, out.lost) for out in guard.out()]
+
+    for why, known in (("no answer", ["c1"]), ("no network", ["c1#2", "c1"])):
+        (decision,) = guard.reserve([ToolCall("pay", {}, "c1")])
+        guard.fail(decision.ticket, TimeoutError(why))
+        assert [ticket for ticket, _ in tickets()] == known
+    first, second = guard.reviews()
+    assert (first.call, second.call) == ("c1#2", "c1")
+    assert not guard.reserve([ToolCall("pay", {}, "c1")])[0].admitted
+    guard.decide(first.id, "undone", by="ana")
+    assert tickets() == [("c1", "TimeoutError: no network")]
+    assert guard.reserve([ToolCall("pay", {}, "c2")])[0].admitted
+    assert guard.reviews() == [second]
+
+
 def test_a_call_without_an_id_is_always_a_new_one(guard_of, tools_named):
     tools = tools_named("a")
     guard = guard_of(LOOP, tools=tools)
