@@ -199,7 +199,7 @@ def _simple(
         tool = tools.get(name) if type(name) is str else None
         if tool is None or tool.calls is None or call.cut_off or (tool.is_asynchronous and not can_wait):
             return None
-        if identity and not (identity.isascii() and len(identity) <= LONGEST_NAME):
+        if identity and not (type(identity) is str and identity.isascii() and len(identity) <= LONGEST_NAME):
             return None
         handle = Handle(session)
         if not tool.take_simply(call.arguments, handle):

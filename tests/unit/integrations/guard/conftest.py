@@ -4,13 +4,27 @@ from __future__ import annotations
 
 import pytest
 
-from accord import Guard, MemoryStore, SQLiteStore
+from accord import Guard, MemoryStore, SQLiteStore, compile
+from accord.machine.contract import Contract
 
 EVENTS = ("a", "ask", "b", "remind", "stop")
 """What the programs of these tests report, where it is no tool."""
 
 
-@pytest.fixture(name="guard_of", params=["no store", "memory store", "sqlite"])
+WARM = 3
+"""So many sessions have begun before, so that the places where they begin are remembered."""
+
+
+def warm(contract, **options):
+    """The guard of a session that goes where others of its contract have been."""
+    compiled = contract if isinstance(contract, Contract) else compile(contract)
+    protocol = options.get("protocol")
+    for _ in range(WARM):
+        Guard(compiled, protocol=protocol)
+    return Guard(compiled, **options)
+
+
+@pytest.fixture(name="guard_of", params=["no store", "no store, warm", "memory store", "sqlite"])
 def _guard_of(request, tmp_path):
     """Makes guards of one session; those without a store each have their own."""
     kept = {}
@@ -18,7 +32,8 @@ def _guard_of(request, tmp_path):
         kept = {"store": MemoryStore(), "key": "s1"}
     if request.param == "sqlite":
         kept = {"store": SQLiteStore(tmp_path / "sessions.db", fsync="never"), "key": "s1"}
-    yield lambda contract, **options: Guard(contract, **kept, **{"events": EVENTS, **options})
+    guard = warm if request.param == "no store, warm" else Guard
+    yield lambda contract, **options: guard(contract, **kept, **{"events": EVENTS, **options})
     if kept:
         assert kept["store"].session("s1") is None or kept["store"].verify("s1").ok
         kept["store"].close()

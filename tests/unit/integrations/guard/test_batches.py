@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from accord import Guard, Ok, ToolCall
+from accord import Guard, Ok, ProtocolViolationError, ToolCall
 
 
 def calls(*names):
@@ -162,6 +162,23 @@ def test_a_batch_with_too_many_possibilities_runs_in_the_end(guard_of, tools_nam
 
 def test_an_empty_batch_is_none(guard_of):
     assert guard_of("!a.end").run([]) == []
+
+
+def test_a_batch_may_be_anything_that_can_be_gone_through(guard_of):
+    guard = guard_of("!a.!b.end", tools={"a": lambda: 1, "b": lambda: 2})
+    assert [result.result for result in guard.run(ToolCall(name) for name in "ab")] == [1, 2]
+
+
+@pytest.mark.parametrize("on_violation", ["block", "raise"])
+def test_what_a_tool_does_with_the_list_of_calls_changes_nothing(guard_of, on_violation):
+    batch = [ToolCall("a"), ToolCall("b"), ToolCall("c")]
+    guard = guard_of("!a.!b.end", tools=dict.fromkeys("abc", batch.clear), on_violation=on_violation)
+    if on_violation == "block":
+        assert [result.ok for result in guard.run(batch)] == [True, True, False]
+    else:
+        with pytest.raises(ProtocolViolationError) as caught:
+            guard.run(batch)
+        assert [result.tool_name for result in caught.value.results] == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("given", [ToolCall("a"), ["a"], [None]])

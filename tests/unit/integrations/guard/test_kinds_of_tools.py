@@ -270,9 +270,8 @@ class Failing:
 
 @pytest.mark.parametrize("kind", ["plain", "coroutine", "generator", "asynchronous_generator"])
 @pytest.mark.parametrize("way", ["function", "in turn", "at once"])
-@pytest.mark.parametrize("clock", [None, lambda: 1], ids=["in the lane", "with a clock"])
-def test_why_a_call_is_lost_is_what_its_tool_has_said(kind, way, clock):
-    guard = Guard("protocol P = !pay.!ship.end tools { pay fails unknown }", tools=SHIP, events=["pay"], clock=clock)
+def test_why_a_call_is_lost_is_what_its_tool_has_said(kind, way, guard_of):
+    guard = guard_of("protocol P = !pay.!ship.end tools { pay fails unknown }", tools=SHIP, events=["pay"])
     tool = getattr(Failing(), kind)
     if way == "function":
         function = guard.tool(name="pay")(tool)

@@ -10,6 +10,7 @@ from types import FunctionType
 import pytest
 
 from accord import Guard, ToolCall, UsageError
+from accord.integrations.guard.coverage import Survey
 from accord.integrations.guard.looking import GuardedTool
 
 _SHAPES = 400
@@ -78,6 +79,22 @@ def test_a_signature_of_its_own_counts() -> None:
 
     tool.__signature__ = signature(shown)  # type: ignore[attr-defined]
     assert _known(tool)[0] == ("city",)  # type: ignore[index]
+
+
+def nothing() -> None:
+    """A tool."""
+
+
+def test_tools_that_suit_a_contract_are_held_against_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[object] = []
+    real = Survey.coverage
+    monkeypatch.setattr(Survey, "coverage", lambda self, tools: looked.append(tools) or real(self, tools))
+    contract = Guard("!a.!b.end").contract
+    for _ in range(3):
+        guard = Guard(contract, tools={"a": nothing, "b": nothing})
+        guard.register("c", nothing)
+        assert guard.reserve([ToolCall("a")])[0].admitted
+    assert len(looked) == 2  # with `c` and without
 
 
 def test_guards_of_one_contract_share_nothing_that_changes() -> None:

@@ -78,6 +78,17 @@ def test_the_ledger_tells_what_happened():
     assert store.verify("s1").ok
 
 
+def test_the_end_of_a_call_that_was_lost_is_in_the_ledger_where_it_is_told():
+    store = MemoryStore()
+    guard = Guard("protocol P = !a.?a(n == 1).end tools { a fails unknown }", store=store, key="s1")
+    (decision,) = guard.reserve([ToolCall("a", {}, "c1")])
+    guard.fail(decision.ticket, TimeoutError())
+    guard.settle(decision.ticket, {"n": 1})
+    last = entries(store)[-1]
+    assert (last["event"], last["payload"]["n"], last["meta"]) == ("?a", 1, {"call": "c1"})
+    assert guard.status == "complete"
+
+
 def test_what_programs_are_told_of_a_session_is_a_copy():
     store = MemoryStore()
     guard = Guard("(!a.end | ?Ok by human.!b.end)", store=store, key="s1")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from accord import ToolCall
+from accord import Ok, ToolCall
 
 BOOKING = "rec L.!{search.?search.L, book.end}"
 
@@ -17,6 +17,11 @@ def test_tools_that_cannot_be_called_now_are_hidden(guard_of, tools_named):
     assert guard.visible(["book", "x"]) == ["book"]
     guard.run([ToolCall("book")])
     assert guard.visible() == []
+
+
+def test_when_a_session_is_closed_nothing_is_seen(guard_of, tools_named):
+    guard = guard_of("rec L.{!search.L, end}", tools=tools_named("search"))
+    assert (guard.visible(), guard.close(), guard.visible(), guard.allowed()) == (["search"], Ok(), [], [])
 
 
 def test_tools_that_a_person_could_allow_are_seen(guard_of, tools_named):

@@ -62,6 +62,10 @@ WAYS = {
         'rule "a" { before A require look and B by human } rule "b" { before pay require A by human or B by human }',
         "B",
     ),
+    "beside slices that nothing on the way belongs to": (
+        'rule "r" { before pay require A by human } rule "other" { each other: at most 9 look }',
+        "A",
+    ),
     "each time anew": ('rule "r" { before each pay require at least 4 A by human }', "AAAA"),
 }
 PAY = ToolCall("pay", {"id": 1, "amount": 5})
