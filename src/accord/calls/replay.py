@@ -43,6 +43,10 @@ class Recorded(Happened, Protocol):
     def index(self) -> int:
         """The number of the message."""
 
+    @property
+    def answers(self) -> Recorded | None:
+        """The call that a result or an error ends, if it is known."""
+
 
 class Judged(NamedTuple):
     """What became of one happening: what it is to the contract, and the verdict if it is an event.
@@ -269,13 +273,14 @@ class Replay:
 
     # -- ends ----------------------------------------------------------------------------------------------------------
 
-    def _end(self, happened: Recorded, call: Happened, place: int) -> Iterator[Judged]:
+    def _end(self, happened: Recorded, call: Recorded, place: int) -> Iterator[Judged]:
         for number, held in enumerate(self._held):
             if held.call is call:
                 self._held[number] = held._replace(end=happened, ended=place)
                 return
         yield from self._settle(happened, call, place)
-        yield from self._judge_held(finally_=False)
+        if self._held and self._held[0].call.index == call.index:  # a guard waits for calls of the same message alone
+            yield from self._judge_held(finally_=False)
 
     def _settle(self, happened: Recorded, call: Happened, place: int, *, late: bool = False) -> Iterator[Judged]:
         projected = self.projection.event(happened, skim=True)
