@@ -13,8 +13,11 @@ from accord.diagnostics.code import Code
 __all__ = [
     "AFTER_THE_END",
     "AGENT_CODES",
+    "COUNTED_TWICE",
     "IGNORES_NOTHING",
+    "LONG_PROTOCOL",
     "MISFIT",
+    "MISNAMED",
     "NEVER_CALLED",
     "NEVER_RECEIVED",
     "NOT_ANALYSED",
@@ -54,6 +57,9 @@ UNREADABLE = "E086"
 UNFOLLOWED = "W087"
 NOT_ANALYSED = "W088"
 IGNORES_NOTHING = "W089"
+LONG_PROTOCOL = "W090"
+MISNAMED = "W091"
+COUNTED_TWICE = "W092"
 
 _FILE = """from dataclasses import dataclass
 from accord.agents import Agent, follows
@@ -115,6 +121,12 @@ class Sum: ...
 class Counter(Agent):
     async def on_start(self):
 '''
+
+_COUNTED = (
+    _FILE.replace("Agent, follows", "Agent, follows, persistent").replace("{", "{{").replace("}", "}}")
+    + _SERVER.replace("    async def", "    asked: int = persistent(0)\n\n    async def")
+    + "{}"
+)
 
 AGENT_CODES = (
     Code(
@@ -277,5 +289,39 @@ AGENT_CODES = (
         "ignores nothing, or gives no reason, is reported.",
         _REPLYING.replace("(Answer())", "(Answer())  # accord: ignore[E076] it did not, once"),
         _REPLYING,
+    ),
+    Code(
+        LONG_PROTOCOL,
+        "protocol is long",
+        "On one way through the protocol more than ten steps follow each other. A reader of it, or of one of its "
+        "agents, has to keep all of them in mind, and if a role crashes all of them are lost. Several short protocols, "
+        "of which each settles one thing, are easier to follow. `do Name(…)` counts as one step. In a contract, "
+        "`// accord: ignore[W090] reason` above it accepts it.",
+        _FILE
+        + _SERVER.replace("ASKING", "QUESTIONS")
+        + "        for _ in range(5):\n            await self.reply(Answer())\n            await self.receive(Ask)\n"
+        + "        await self.reply(Answer())\n\n"
+        + 'QUESTIONS = """record Ask { text: String } protocol Questions {\n'
+        + "    Client -> Server: Ask; Server -> Client: Answer\n" * 6
+        + '}"""\n',
+        _REPLYING,
+    ),
+    Code(
+        MISNAMED,
+        "agent has the name of another role",
+        "An agent is called like a role of the protocol, and plays another one. Readers take it for what its name "
+        'says, and `send(Name, …)` goes to somebody else than `send("Name", …)`. Roles are called like the agents that '
+        "play them.",
+        _REPLYING.replace("class Server", "class Client"),
+        _REPLYING,
+    ),
+    Code(
+        COUNTED_TWICE,
+        "handler counts twice what is delivered twice",
+        "A message that opens a conversation is delivered again if the agent crashes before it has answered. A "
+        "persistent field that is changed by what it was is then changed twice. Handlers are safe to be called again: "
+        "they change such fields after the answer, or look first whether they know the message.",
+        _COUNTED.format("        self.asked += 1\n        await self.reply(Answer())\n"),
+        _COUNTED.format("        await self.reply(Answer())\n        self.asked += 1\n"),
     ),
 )

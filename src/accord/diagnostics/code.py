@@ -9,7 +9,7 @@ __all__ = ["Code"]
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """What a code means. Its examples are contracts, trace configurations (E06x) or Python files (E07x, E08x)."""
+    """What a code means. Its examples are contracts, trace configurations (E06x) or Python files (E07x to E09x)."""
 
     code: str
     title: str
@@ -25,4 +25,4 @@ class Code:
     @property
     def is_python(self) -> bool:
         """Whether its examples are Python files with agents in them."""
-        return self.code[1:3] in {"07", "08"}
+        return self.code[1:3] in {"07", "08", "09"}

@@ -5,7 +5,7 @@ example: the wrong one must give its code and the right one nothing. Codes are s
 meaning.
 
 E01x text · E02x protocols · E03x roles and projection · E04x data · E05x rules and events · E06x trace configurations ·
-E07x to E08x agents, which stand in `agent_codes`
+E07x to E09x agents, which stand in `agent_codes`
 """
 
 from __future__ import annotations

@@ -23,8 +23,13 @@ from accord.testing.schedules import FreshSchedules
 RIGHT = [case for case in CASES if case.runs]
 
 
+# What is fine while it runs, and could be made better.
+DESIGN = {"W090", "W091", "W092"}
+
+
 def findings_in(text: str) -> list[str]:
-    return [d.code for d in lint(read([Source(text, "mutant.py")]), {}).findings]
+    found = [d.code for d in lint(read([Source(text, "mutant.py")]), {}).findings]
+    return [code for code in found if code not in DESIGN]
 
 
 @pytest.fixture(scope="module")

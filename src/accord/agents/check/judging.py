@@ -13,7 +13,9 @@ from accord.agents.check.missteps import Misstep
 from accord.agents.check.modules import Class
 from accord.agents.check.names import Outside
 from accord.agents.check.places import diagnostic
+from accord.agents.check.repeating import repeated_changes
 from accord.agents.check.rules.misfit import class_misfit, wrongly_made
+from accord.agents.check.rules.misnamed import misnamed
 from accord.agents.check.rules.never_called import never_called
 from accord.agents.check.rules.not_analysed import misspelt, not_analysed, uncalled, unknown_classes
 from accord.agents.check.rules.starving import starving
@@ -81,6 +83,13 @@ class Judge:
                 for misstep in starving(trap, self.scripts)
             ]
         found += self.messages(studied)
+        found += [
+            diagnostic(misstep, agent.module, agent.declared.node) for misstep in misnamed(agent.name, self.scripts)
+        ]
+        found += [
+            diagnostic(misstep, method.module, tree)
+            for method, tree, misstep in repeated_changes(agent, self.scripts, self.program)
+        ]
         if not studied.walker.dropped:
             quiet = {name for name in effectful if name.startswith("on_")}  # handlers have findings of their own
             for name in sorted(effectful - studied.walker.reached - quiet):

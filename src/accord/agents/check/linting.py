@@ -19,10 +19,12 @@ from accord.agents.check.modules import Value, read_module
 from accord.agents.check.names import Program
 from accord.agents.check.patching import patches_in
 from accord.agents.check.places import diagnostic
+from accord.agents.check.rules.long_protocol import long_protocols
 from accord.agents.check.rules.not_analysed import not_analysed
 from accord.agents.check.rules.unfollowed import unfollowed
 from accord.agents.check.rules.unreadable import unreadable
 from accord.agents.check.vocabulary import vocabulary
+from accord.language.ignoring import without_ignored
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -167,8 +169,8 @@ def _of_contracts(
     for compiled in known.compiled.values():
         for finding in compiled.findings:
             yield known.located(compiled, finding)
-    if known.is_uncertain:
-        return  # then it cannot be said that nobody follows a protocol
     for compiled in {id(found): found for found in [*declared, *known.compiled.values()]}.values():
-        for finding in unfollowed(compiled, followed):
+        # Where it is not known what some agent follows, it cannot be said that nobody follows a protocol.
+        ours = [*long_protocols(compiled), *(unfollowed(compiled, followed) if not known.is_uncertain else ())]
+        for finding in without_ignored(ours):
             yield known.located(compiled, finding)

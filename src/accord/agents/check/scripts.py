@@ -66,6 +66,11 @@ class Script:
                     todo.append(target)
         return found
 
+    @property
+    def notes_crashes(self) -> bool:
+        """Whether the protocol says, anywhere, what comes if the role crashes: then no message is delivered again."""
+        return any(sender == self.role and label == CRASH for sender, _, label in self._global.messages)
+
     def crash_is_handled(self, state: int) -> bool:
         """Whether the protocol says what comes if the role crashes in a state."""
         return state in self._crashing
