@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
+from random import Random
+
 import pytest
 
-from accord import Guard, MemoryStore, SQLiteStore, compile
+from accord import Guard, MemoryStore, SQLiteStore, UsageError, compile
 from accord.machine.contract import Contract
 
 EVENTS = ("a", "ask", "b", "remind", "stop")
 """What the programs of these tests report, where it is no tool."""
 
 
-WARM = 3
-"""So many sessions have begun before, so that the places where they begin are remembered."""
-
-
 def warm(contract, **options):
-    """The guard of a session that goes where others of its contract have been."""
+    """The guard of a session that goes where others of its contract have been, so that all places are remembered."""
     compiled = contract if isinstance(contract, Contract) else compile(contract)
-    protocol = options.get("protocol")
-    for _ in range(WARM):
-        Guard(compiled, protocol=protocol)
+    for seed in range(4):
+        dice, other = Random(seed), Guard(compiled, protocol=options.get("protocol"), patience=999)
+        for _ in range(4):
+            for word in dice.sample(allowed := other.allowed(), len(allowed)):
+                with suppress(UsageError):  # as of what only people do
+                    (other.send if word.startswith("!") else other.receive)(re.match(r"[!?](\w+)", word)[1])
     return Guard(compiled, **options)
 
 
