@@ -81,6 +81,22 @@ def test_a_signature_of_its_own_counts() -> None:
     assert _known(tool)[0] == ("city",)  # type: ignore[index]
 
 
+class Broken:
+    """A tool that fails when it is asked what it takes."""
+
+    @property
+    def __signature__(self) -> object:
+        raise LookupError("nobody knows")
+
+    def __call__(self) -> None:
+        """Nothing."""
+
+
+def test_a_tool_that_cannot_even_say_what_it_takes_is_not_taken_for_one_that_takes_anything() -> None:
+    with pytest.raises(LookupError, match="nobody knows"):
+        Guard("!pay.end", tools={"pay": Broken()})
+
+
 def nothing() -> None:
     """A tool."""
 
