@@ -89,18 +89,16 @@ class Toolbox:
         full = None if tool is None else complete(tool, arguments)
         return None if full is None else differs(full, arguments)
 
+    def completed(self, call: Asked) -> Asked:
+        """A call with all that its tool will be called with, where the law weighs that; the same object if it is so."""
+        tool = self._known.get(call["name"])
+        full = complete(tool, call["args"]) if tool is not None and self._weighs(call["name"]) else None
+        return call if full is None or differs(full, call["args"]) is None else {**call, "args": full}
+
     def _message(self, message: AIMessage) -> AIMessage:
-        calls: list[Asked] = []
-        changed = False
-        for call in message.tool_calls:
-            tool = self._known.get(call["name"])
-            full = complete(tool, call["args"]) if tool is not None and self._weighs(call["name"]) else None
-            if full is not None and differs(full, call["args"]) is not None:
-                changed = True
-                calls.append({**call, "args": full})
-            else:
-                calls.append(call)
-        return message.model_copy(update={"tool_calls": calls}) if changed else message
+        calls = [self.completed(call) for call in message.tool_calls]
+        same = all(new is old for new, old in zip(calls, message.tool_calls, strict=True))
+        return message if same else message.model_copy(update={"tool_calls": calls})
 
 
 def differs(full: Mapping[str, Any], judged: Mapping[str, Any]) -> str | None:

@@ -32,13 +32,14 @@ from accord.integrations.guard.status import status_of
 from accord.langchain.arbitrating import arbitrate, heed_denials, recall, tell_late
 from accord.langchain.arguments import Toolbox
 from accord.langchain.asking import DENY, NOBODY
+from accord.langchain.edits import as_edited, edited
 from accord.langchain.hearing import Hearing
 from accord.langchain.manner import check_durable
 from accord.langchain.messages import broken_calls, pending_calls, replaced, strip, told, was_cut_off
 from accord.langchain.people import deny_step, make_step, stands
 from accord.langchain.proposing import NOTHING_YET, has_note, note_of, was_moved
 from accord.langchain.questions import NOBODY_ASKED, Questions
-from accord.langchain.running import Runner
+from accord.langchain.running import Runner, was_kept_out
 from accord.langchain.schema import make_schema
 from accord.langchain.sealing import Where
 from accord.langchain.threads import AsyncThreadSession, Thread, ThreadSession
@@ -153,7 +154,8 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     @hook_config(can_jump_to=["model"])
     def after_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Decide about all calls of the batch, in order; what is illegal is answered here and never sent off."""
-        calls = [call for call in pending_calls(state["messages"]) if self._law.judges(call["name"])]
+        pending = [self._as_edited(call, state) for call in pending_calls(state["messages"])]
+        calls = [call for call in pending if self._law.judges(call["name"])]
         hears = self._hearing.hears_answer(state["messages"])
         broken = broken_calls(state["messages"])
         if broken:
@@ -234,23 +236,24 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]) -> Any:  # noqa: ANN401 - what a tool gives back
         """Run what was reserved, and nothing else."""
-        if not self._law.judges(request.tool_call["name"]):
+        asked = as_edited(request)
+        if not self._law.judges(asked.tool_call["name"]):
             return strip(handler(request), self._runner.ours)
-        run = self._begin(request)
+        run = self._begin(asked)
         back = over = False
         try:
             if isinstance(run, ToolMessage):
                 over = True
                 return run
             try:
-                with self._around(run):
+                with self._around(run), run.entry or nullcontext():
                     result = handler(run_whole(run.request))
                     back = True
             except GraphBubbleUp:
                 self._runner.suspend(run)
                 raise
             except Exception as error:
-                if self._manner.tool_errors == "raise":
+                if self._manner.tool_errors == "raise" and not was_kept_out(run):
                     self._runner.take_back(run, error)
                     raise
                 result, over = self._runner.failed(run, error), True
@@ -296,23 +299,24 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]
     ) -> Any:  # noqa: ANN401 - what a tool gives back
         """As `wrap_tool_call`."""
-        if not self._law.judges(request.tool_call["name"]):
+        asked = as_edited(request)
+        if not self._law.judges(asked.tool_call["name"]):
             return strip(await handler(request), self._runner.ours)
-        run = await self._beside(self._begin, request)
+        run = await self._beside(self._begin, asked)
         back = over = False
         try:
             if isinstance(run, ToolMessage):
                 over = True
                 return run
             try:
-                with self._around(run):
+                with self._around(run), run.entry or nullcontext():
                     result = await handler(run_whole(run.request))
                     back = True
             except GraphBubbleUp:
                 await self._beside(self._runner.suspend, run)
                 raise
             except Exception as error:
-                if self._manner.tool_errors == "raise":
+                if self._manner.tool_errors == "raise" and not was_kept_out(run):
                     await self._beside(self._runner.take_back, run, error)
                     raise
                 result, over = await self._beside(self._runner.failed, run, error), True
@@ -344,6 +348,11 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     def _around(self, run: Run) -> AbstractContextManager[None]:
         observers = run.sitting.session.observers
         return nullcontext() if observers is None else observers.running(run.decision)
+
+    def _as_edited(self, call: Asked, state: AgentState[Any]) -> Asked:
+        """A call as it is to run: what a person has put in its place is completed as the model's own calls are."""
+        there = edited(call, state)
+        return call if there is call else self._toolbox.completed(there)
 
     def _take_in(
         self, sitting: Sitting, state: AgentState[Any], runtime: Runtime[Any], *, strays: bool

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from langgraph.func import task
 
 from accord.langchain.arbitrating import arbitrate, open_questions
+from accord.langchain.edits import has_edits
 from accord.langchain.evidence import gather
 from accord.langchain.forms import Forms
 from accord.langchain.homes import ThreadHome
@@ -105,6 +106,7 @@ class Questions:
                 sitting.session.change(lambda state, at: open_questions(self._law, state, claims, at))
 
         changed = has_changed(state, Where.of(runtime.execution_info), self._settings, self._law.policy.contract.digest)
+        changed = changed or has_edits(state)
         evidence = gather(state["messages"], before.desk)
         put = asking(self._law, self._asking(sitting, runtime, changed), evidence, announce)
 

@@ -26,6 +26,8 @@ from accord.integrations.guard.handles import INTERRUPTED
 from accord.integrations.guard.reacting import LET_RUN
 from accord.integrations.guard.reviewing import digest_of
 from accord.langchain.arguments import complete, differs
+from accord.langchain.edits import call_it, holding
+from accord.langchain.entering import Entry
 from accord.langchain.messages import add_update, outcome_of, refusal, replaced, strip, tell_changed, told
 from accord.ledger.attempts import why
 from accord.monitor.verdicts import Ok
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
     from accord.langchain.sessions import CheckpointKeeping, Keeping, Settings, Sitting
     from accord.machine.clocks import Time
 
-__all__ = ["Run", "Runner"]
+__all__ = ["Run", "Runner", "was_kept_out"]
 
 _REMEMBERED = 4096
 
@@ -59,6 +61,8 @@ class Run(NamedTuple):
     place: _Place
     decision: Decision
     out: Out | None
+    entry: Entry | None = None
+    """What may enter the tool; without one, anything may."""
 
 
 class _Place(NamedTuple):
@@ -146,19 +150,23 @@ class Runner:
         if out is None:
             if self._law.policy.observes:
                 return Run(request, sitting, place, Decision(asked, "admitted"), None)
-            return _no(asked, f"{quote_text(asked.name)} was not admitted under this id, so it does not run")
+            why_not = f"{quote_text(asked.name)} was not admitted under this id, so it does not run."
+            return _no(asked, f"{why_not} {call_it(asked.name, asked.arguments)}")
         if out.name != asked.name or not self._same(out, asked.arguments):
-            return _no(asked, words.other_call(asked.id))
+            if self._law.policy.observes:
+                return Run(request, sitting, place, Decision(asked, "admitted"), None)
+            return _no(asked, f"{words.other_call(asked.id)} {call_it(asked.name, asked.arguments)}")
         why_not = _why_not_again(sitting, out) or self._otherwise(request, out)
         if why_not is not None:
             return _no(asked, why_not)
         if not self._sent.begin(request.runtime, place):
             return _no(asked, words.already_out(asked.id))
         judged = out.arguments
-        if judged != call["args"]:
-            request = request.override(tool_call={**call, "args": dict(judged)})
+        request = holding(request, judged)
+        if judged != asked.arguments:
             asked = replace(asked, arguments=dict(judged))
-        run = Run(request, sitting, place, Decision(asked, "admitted", ticket=asked.id), out)
+        entry = None if self._law.policy.observes else Entry(out.name, judged, request.tool)
+        run = Run(request, sitting, place, Decision(asked, "admitted", ticket=asked.id), out, entry)
         # INVARIANT: this is the last thing that is done, so that nothing interrupts whoever has begun the call.
         if self._keeping.direct and not self._start(sitting, out):
             self._sent.end(request.runtime, place)
@@ -206,6 +214,8 @@ class Runner:
 
     def returned(self, run: Run, result: Any) -> Any:  # noqa: ANN401 - what a tool gives back
         """A tool has returned, or has said by its message that it failed."""
+        if was_kept_out(run):
+            return self._kept_out(run)
         result = strip(result, self.ours)
         if run.out is None:
             return result
@@ -222,10 +232,20 @@ class Runner:
 
     def failed(self, run: Run, error: Exception) -> Any:  # noqa: ANN401 - the same
         """A tool has raised, and the model is told; what that means for the call stands in the contract."""
+        if was_kept_out(run):
+            return self._kept_out(run)
         call = run.decision.call
         message = refusal(call.id, call.name, in_words(error))
         reason = error if isinstance(error, NotDone) else in_words(error)
         return message if run.out is None else add_update(message, self._fail(run, reason))
+
+    def _kept_out(self, run: Run) -> Any:  # noqa: ANN401 - the same
+        """A tool was not entered, because a middleware behind us has changed the call."""
+        call = run.decision.call
+        instead = (run.entry and run.entry.turned_away) or (call.name, call.arguments)
+        said = f"{quote_text(call.name)} was changed after it was decided about, so it was not run."
+        message = refusal(call.id, call.name, f"{said} {call_it(*instead)}")
+        return add_update(message, self._fail(run, NotDone(said)))
 
     def take_back(self, run: Run, error: Exception) -> None:
         """A tool has raised, and the run of the graph is to fail with it.
@@ -339,6 +359,11 @@ class Runner:
     def _worth_keeping(self, result: dict[str, Any]) -> dict[str, Any]:
         """A result is kept until it is folded if the contract or the ledger looks at it."""
         return result if self._law.looks_at_results or self._settings.ledger is not None else of_result({}, None, None)
+
+
+def was_kept_out(run: Run) -> bool:
+    """Whether nothing has entered the tool, because it was not what was judged."""
+    return run.entry is not None and run.entry.turned_away is not None
 
 
 def _why_not_again(sitting: Sitting, out: Out) -> str | None:

@@ -1,0 +1,75 @@
+"""Calls that a person has changed in LangChain's own `HumanInTheLoopMiddleware`.
+
+It leaves the message of the model as it is. What a person has put in the place of a call stands in the state of the
+graph, by the id of the call, and takes its place when the tool is about to run. So a call is judged as it stands there.
+INVARIANT: what it is replaced with on its way to the tool is what was judged, because that is written in its place.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from accord.diagnostics.visible import clip
+from accord.langchain.messages import pending_calls
+from accord.monitor.wording import quote_text
+
+if TYPE_CHECKING:
+    from langchain_core.messages import ToolCall as Asked
+    from langgraph.prebuilt.tool_node import ToolCallRequest
+
+__all__ = ["EDITS", "as_edited", "call_it", "edited", "has_edits", "holding"]
+
+EDITS = "hitl_edited_tool_calls"
+"""Where that middleware keeps what people have put in the place of calls."""
+
+_LONGEST = 2000
+
+
+def edited(call: Asked, state: object) -> Asked:
+    """A call as a person has changed it; the same object if nobody has."""
+    edits = state.get(EDITS) if isinstance(state, Mapping) else None
+    edit = edits.get(call["id"]) if isinstance(edits, Mapping) and call["id"] else None
+    if not isinstance(edit, Mapping):
+        return call
+    name, arguments = edit.get("name"), edit.get("args")
+    if not isinstance(name, str) or not isinstance(arguments, dict):
+        return call  # that middleware fails on it
+    return {**call, "name": name, "args": arguments}
+
+
+def as_edited(request: ToolCallRequest) -> ToolCallRequest:
+    """The request for a call as a person has changed it, with the tool that it is for."""
+    call = edited(request.tool_call, request.state)
+    if call is request.tool_call:
+        return request
+    if call["name"] == request.tool_call["name"]:
+        return request.override(tool_call=call)
+    tool = next((tool for tool in request.runtime.tools if tool.name == call["name"]), None)
+    return request.override(tool_call=call, tool=tool)  # type: ignore[typeddict-item] # a request may be for no tool
+
+
+def holding(request: ToolCallRequest, arguments: Mapping[str, Any]) -> ToolCallRequest:
+    """The request with exactly these arguments, also for whoever puts the change of a person in their place."""
+    call = {**request.tool_call, "args": dict(arguments)}
+    if edited(call, request.state) is call:  # type: ignore[arg-type] # a call with other arguments
+        return request.override(tool_call=call)  # type: ignore[typeddict-item] # the same
+    edits = {**request.state[EDITS], call["id"]: {"name": call["name"], "args": dict(arguments)}}
+    return request.override(tool_call=call, state={**request.state, EDITS: edits})  # type: ignore[typeddict-item]
+
+
+def has_edits(state: Mapping[str, Any]) -> bool:
+    """Whether a person has changed a call that waits."""
+    return any(edited(call, state) is not call for call in pending_calls(state["messages"]))
+
+
+def call_it(name: str, arguments: Mapping[str, Any]) -> str:
+    """What a model is told to do so that a call is judged as somebody has changed it."""
+    try:
+        shown = json.dumps(dict(arguments), ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        return f"Call {quote_text(name)} again with the arguments that are right."
+    return (
+        f"To have it run, call {quote_text(name)} again, under a new id, with these arguments: {clip(shown, _LONGEST)}"
+    )
