@@ -24,6 +24,7 @@ __all__ = [
     "InternalError",
     "LabelWarning",
     "NotDone",
+    "OrderWarning",
     "ProtocolViolationError",
     "StoreError",
     "UsageError",
@@ -94,6 +95,10 @@ class NotDone(Exception):  # noqa: N818 - it says what is known, and a tool rais
 
 class LabelWarning(UserWarning):
     """A contract speaks of labels that nobody gives here, so that some of its clauses never do anything."""
+
+
+class OrderWarning(UserWarning):
+    """The middlewares of an agent are listed in an order in which something that they offer never works."""
 
 
 class UsageError(AccordError):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from accord.diagnostics.visible import clip
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from langchain_core.messages import ToolCall as Asked
     from langgraph.prebuilt.tool_node import ToolCallRequest
 
-__all__ = ["EDITS", "as_edited", "call_it", "edited", "has_edits", "holding"]
+    from accord.integrations.guard.decisions import Decision
+
+__all__ = ["EDITS", "as_edited", "call_it", "edited", "has_edits", "holding", "say_edited"]
 
 EDITS = "hitl_edited_tool_calls"
 """Where that middleware keeps what people have put in the place of calls."""
@@ -47,16 +50,17 @@ def as_edited(request: ToolCallRequest) -> ToolCallRequest:
     if call["name"] == request.tool_call["name"]:
         return request.override(tool_call=call)
     tool = next((tool for tool in request.runtime.tools if tool.name == call["name"]), None)
-    return request.override(tool_call=call, tool=tool)  # type: ignore[typeddict-item] # a request may be for no tool
+    return request.override(tool_call=call, tool=tool)  # type: ignore[arg-type] # it may be for no tool
 
 
 def holding(request: ToolCallRequest, arguments: Mapping[str, Any]) -> ToolCallRequest:
     """The request with exactly these arguments, also for whoever puts the change of a person in their place."""
-    call = {**request.tool_call, "args": dict(arguments)}
-    if edited(call, request.state) is call:  # type: ignore[arg-type] # a call with other arguments
-        return request.override(tool_call=call)  # type: ignore[typeddict-item] # the same
+    call = request.tool_call.copy()
+    call["args"] = dict(arguments)
+    if edited(call, request.state) is call:
+        return request.override(tool_call=call)
     edits = {**request.state[EDITS], call["id"]: {"name": call["name"], "args": dict(arguments)}}
-    return request.override(tool_call=call, state={**request.state, EDITS: edits})  # type: ignore[typeddict-item]
+    return request.override(tool_call=call, state={**request.state, EDITS: edits})
 
 
 def has_edits(state: Mapping[str, Any]) -> bool:
@@ -64,12 +68,21 @@ def has_edits(state: Mapping[str, Any]) -> bool:
     return any(edited(call, state) is not call for call in pending_calls(state["messages"]))
 
 
+def say_edited(decision: Decision) -> Decision:
+    """The decision about a call that is not the one that the model has made, so that it does not look for its own."""
+    call = decision.call
+    said = (
+        f"a person has changed this call to {quote_text(call.name)} with {_shown(call.arguments)}; {decision.message}"
+    )
+    return replace(decision, message=said)
+
+
 def call_it(name: str, arguments: Mapping[str, Any]) -> str:
     """What a model is told to do so that a call is judged as somebody has changed it."""
-    try:
-        shown = json.dumps(dict(arguments), ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError):
-        return f"Call {quote_text(name)} again with the arguments that are right."
-    return (
-        f"To have it run, call {quote_text(name)} again, under a new id, with these arguments: {clip(shown, _LONGEST)}"
-    )
+    again = f"call {quote_text(name)} again, under a new id"
+    return f"To have it run, {again}, with these arguments: {_shown(arguments)}"
+
+
+def _shown(arguments: Mapping[str, Any]) -> str:
+    """Arguments in one line."""
+    return clip(json.dumps(dict(arguments), ensure_ascii=False, default=str), _LONGEST)

@@ -4,12 +4,14 @@ A middleware behind ours can put other arguments, or another tool, in the place 
 tells callbacks of a tool before its function is entered, however it was called. So while a call runs that was reserved,
 a callback of ours is there, and raises if what is about to be entered is not that call. What a tool calls in its turn
 is its own business.
+
+Whoever runs a tool in a thread of its own, without the context of LangChain, is not seen.
 """
 
 from __future__ import annotations
 
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.tracers.context import register_configure_hook
@@ -20,99 +22,110 @@ from accord.monitor.wording import quote_text
 from accord.projection.plain import NotPlainError, plainly
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping, Sequence
     from contextvars import Token
     from uuid import UUID
 
     from langchain_core.tools import BaseTool
 
-__all__ = ["Entry"]
-
-_HERE: ContextVar[Entry | None] = ContextVar("accord_entry", default=None)
-register_configure_hook(_HERE, inheritable=False)
+__all__ = ["Entry", "Instead"]
 
 
-class Entry(BaseCallbackHandler):
-    """The one call that may enter a tool, as a context in which it runs."""
+class Instead(NamedTuple):
+    """What was about to be entered in the place of a call."""
 
-    raise_error = True
-    run_inline = True
-    ignore_llm = ignore_chat_model = ignore_retriever = ignore_chain = True  # type: ignore[assignment] # of us all
-    ignore_retry = ignore_custom_event = True  # type: ignore[assignment] # the same
+    name: str
+    arguments: Mapping[str, Any]
+
+
+class Entry:
+    """The one call that may enter a tool; a context in which no other does."""
 
     def __init__(self, name: str, arguments: Mapping[str, Any], tool: BaseTool | None) -> None:
-        self._name = name
+        self.name = name
+        self.has_run = False
+        self.instead: Instead | None = None
+        """What was turned away."""
         self._judged = _kept(arguments)
         self._tool = tool
-        self._entered: set[UUID] = set()
-        self._has_run = False
-        self._tokens: list[Token[Entry | None]] = []
-        self._around: Entry | None = None
-        self._turned_away: tuple[str, Mapping[str, Any]] | None = None
+        self._token: Token[_Watch | None] | None = None
 
     @property
-    def turned_away(self) -> tuple[str, Mapping[str, Any]] | None:
-        """The tool and the arguments that were about to be entered instead, if nothing was entered; else `None`."""
-        return None if self._has_run else self._turned_away
+    def turned_away(self) -> Instead | None:
+        """What was turned away, if nothing was let in."""
+        return None if self.has_run else self.instead
 
     def __enter__(self) -> Self:
-        self._around = _HERE.get()
-        self._tokens.append(_HERE.set(self))
+        around = _HERE.get()
+        self._token = _HERE.set(_Watch([self, *(() if around is None else around.entries)]))
         return self
 
     def __exit__(self, *_: object) -> None:
-        _HERE.reset(self._tokens.pop())
+        if self._token is not None:
+            _HERE.reset(self._token)
 
-    def on_tool_start(
-        self, serialized: dict[str, Any], input_str: str, *, run_id: UUID, inputs: Any = None, **_: Any
-    ) -> None:
-        """A tool is about to be entered: `NotDone` if it is another one, or with other arguments."""
-        name, given = str((serialized or {}).get("name")), {} if inputs is None else inputs
-        wrong = [entry for entry in self._all() if not entry._lets_in(name, given)]
-        for entry in self._all():
-            entry._has_run |= not wrong
-            entry._turned_away = (name, given) if wrong else entry._turned_away
-        if wrong:
-            raise NotDone(f"{quote_text(wrong[0]._name)} was changed after it was decided about, so it was not run")
-        self._entered.add(run_id)
-        _HERE.set(None)
-
-    def _all(self) -> Iterator[Entry]:
-        """This one, and those of other middlewares of ours around it."""
-        entry: Entry | None = self
-        while entry is not None:
-            yield entry
-            entry = entry._around
-
-    def _lets_in(self, name: str, given: Mapping[str, Any]) -> bool:
-        """Whether this is what was judged."""
-        return name == self._name and not self._differs(given)
-
-    def on_tool_end(self, output: Any, *, run_id: UUID, **_: Any) -> None:  # noqa: ARG002 - as LangChain calls it
-        """The tool has returned."""
-        self._leave(run_id)
-
-    def on_tool_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:  # noqa: ARG002 - the same
-        """The tool has failed."""
-        self._leave(run_id)
-
-    def _leave(self, run_id: UUID) -> None:
-        if run_id in self._entered:
-            self._entered.discard(run_id)
-            _HERE.set(self)
-
-    def _differs(self, given: Mapping[str, Any]) -> bool:
-        """Whether it differs from what was judged; what the graph adds, or takes from models, makes no difference."""
-        judged = self._judged
-        if given.keys() != judged.keys():
-            hidden = {name for name in given.keys() ^ judged.keys() if not self._sees(name)}
-            given = {name: value for name, value in given.items() if name not in hidden}
+    def lets_in(self, given: Instead) -> bool:
+        """Whether this is what was judged. What the graph adds, or takes from models, makes no difference."""
+        judged, arguments = self._judged, given.arguments
+        if arguments.keys() != judged.keys():
+            hidden = {name for name in arguments.keys() ^ judged.keys() if not self._sees(name)}
+            arguments = {name: value for name, value in arguments.items() if name not in hidden}
             judged = {name: value for name, value in judged.items() if name not in hidden}
-        return differs(judged, given) is not None
+        return given.name == self.name and differs(judged, arguments) is None
 
     def _sees(self, argument: str) -> bool:
         """Whether a model can say what this argument is."""
         return self._tool is None or isinstance(self._tool.args_schema, dict) or argument in self._tool.args
+
+
+class _Watch(BaseCallbackHandler):
+    """Tells the entries of all middlewares of ours around a tool what is about to enter it."""
+
+    raise_error = True
+    run_inline = True
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self.entries = entries
+        self._inside: set[UUID] = set()
+
+    def on_tool_start(
+        self,
+        serialized: dict[str, Any],
+        input_str: str,  # noqa: ARG002 - as LangChain calls it
+        *,
+        run_id: UUID,
+        inputs: dict[str, Any] | None = None,
+        **_: Any,  # noqa: ANN401 - the same
+    ) -> None:
+        """A tool is about to be entered: `NotDone` if it is not what was judged, and then by nobody."""
+        given = Instead(str((serialized or {}).get("name")), inputs or {})
+        wrong = next((entry for entry in self.entries if not entry.lets_in(given)), None)
+        for entry in self.entries:
+            if wrong is None:
+                entry.has_run = True
+            else:
+                entry.instead = given
+        if wrong is not None:
+            raise NotDone(f"{quote_text(wrong.name)} was changed after it was decided about, so it was not run")
+        self._inside.add(run_id)
+        _HERE.set(None)
+
+    def on_tool_end(self, output: object, *, run_id: UUID, **_: Any) -> None:  # noqa: ANN401, ARG002 - the same
+        """The tool has returned."""
+        self._leave(run_id)
+
+    def on_tool_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:  # noqa: ANN401, ARG002 - the same
+        """The tool has failed."""
+        self._leave(run_id)
+
+    def _leave(self, run_id: UUID) -> None:
+        if run_id in self._inside:
+            self._inside.discard(run_id)
+            _HERE.set(self)
+
+
+_HERE: ContextVar[_Watch | None] = ContextVar("accord_entry", default=None)
+register_configure_hook(_HERE, inheritable=False)
 
 
 def _kept(arguments: Mapping[str, Any]) -> dict[str, Any]:

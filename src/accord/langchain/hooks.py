@@ -32,10 +32,11 @@ from accord.integrations.guard.status import status_of
 from accord.langchain.arbitrating import arbitrate, heed_denials, recall, tell_late
 from accord.langchain.arguments import Toolbox
 from accord.langchain.asking import DENY, NOBODY
-from accord.langchain.edits import as_edited, edited
+from accord.langchain.edits import as_edited, edited, say_edited
 from accord.langchain.hearing import Hearing
 from accord.langchain.manner import check_durable
 from accord.langchain.messages import broken_calls, pending_calls, replaced, strip, told, was_cut_off
+from accord.langchain.neighbours import check_keys, check_order, neighbours
 from accord.langchain.people import deny_step, make_step, stands
 from accord.langchain.proposing import NOTHING_YET, has_note, note_of, was_moved
 from accord.langchain.questions import NOBODY_ASKED, Questions
@@ -67,7 +68,7 @@ if TYPE_CHECKING:
     from accord.langchain.sessions import Keeping, Settings, Sitting
     from accord.machine.clocks import Time
 
-__all__ = ["GuardingMiddleware"]
+__all__ = ["GuardingMiddleware", "node_name"]
 
 T = TypeVar("T")
 
@@ -77,7 +78,6 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def __init__(self, name: str, law: Law, keeping: Keeping, settings: Settings, manner: Manner) -> None:
         super().__init__()
-        self.tools: Sequence[BaseTool] = ()
         self.state_schema = make_schema(settings.keys, law.more_keys())
         self._name = name
         self._law = law
@@ -93,6 +93,25 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     def name(self) -> str:
         """What its nodes in the graph are called by."""
         return self._name
+
+    @property
+    def tools(self) -> Sequence[BaseTool]:  # type: ignore[override] # nobody writes to it
+        """None of its own. LangChain asks for them while it makes an agent; then it is seen beside the others."""
+        listed = neighbours()
+        ours = [each for each in listed if isinstance(each, GuardingMiddleware)]
+        if ours and ours[0] is self:  # once for each agent
+            check_keys([each.name for each in ours], [each.keys for each in ours])
+            check_order(listed, ours)
+        return ()
+
+    def enforces(self, tool: str) -> bool:
+        """Whether a call of this tool runs only if it decides so."""
+        return self._law.judges(tool) and not self._law.policy.observes
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """Where it keeps what it keeps in the state of the graph."""
+        return self._runner.ours
 
     def session(self, agent: Any, config: RunnableConfig) -> ThreadSession:  # noqa: ANN401 - a graph
         """The session of one of the agent's threads, for a program that stands beside it."""
@@ -154,7 +173,8 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     @hook_config(can_jump_to=["model"])
     def after_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Decide about all calls of the batch, in order; what is illegal is answered here and never sent off."""
-        pending = [self._as_edited(call, state) for call in pending_calls(state["messages"])]
+        made = pending_calls(state["messages"])
+        pending = [self._as_edited(call, state) for call in made]
         calls = [call for call in pending if self._law.judges(call["name"])]
         hears = self._hearing.hears_answer(state["messages"])
         broken = broken_calls(state["messages"])
@@ -192,7 +212,12 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             return tell_late(arbitrate(self._law, state, heeded, at, recall(denials))[0], answered, until, at)
 
         decisions = sitting.session.decide_by(claims, reserve)
-        refused = [told(decision) for decision in decisions if not decision.admitted]
+        changed = {there["id"] for call, there in zip(made, pending, strict=True) if there is not call}
+        refused = [
+            told(say_edited(decision) if decision.call.id in changed else decision)
+            for decision in decisions
+            if not decision.admitted
+        ]
         return self._update(sitting, [*messages, *refused])
 
     @hook_config(can_jump_to=["model"])
@@ -485,6 +510,11 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         if note is None:
             return response
         return ExtendedModelResponse(response, Command(update={self._settings.keys.proposed: note}))
+
+
+def node_name(kind: str, name: str, default: str) -> str:
+    """What the nodes of a middleware are called by: its kind alone, if it has the name that it is given by default."""
+    return kind if name == default else f"{kind}.{name}"
 
 
 def _phase(direction: str) -> Literal["send", "recv"]:

@@ -12,7 +12,7 @@ from accord.errors import UsageError
 from accord.integrations.guard.coverage import Survey
 from accord.integrations.guard.observing import check_observers
 from accord.integrations.guard.options import Options, duration, make_policy
-from accord.langchain.hooks import GuardingMiddleware
+from accord.langchain.hooks import GuardingMiddleware, node_name
 from accord.langchain.law import Law
 from accord.langchain.manner import Manner
 from accord.langchain.schema import Keys
@@ -117,7 +117,7 @@ class AccordMiddleware(GuardingMiddleware):
         told_time = law.policy.is_timed or review_lasts is not None or ledger is not None or store is not None
         if clock is None and told_time:
             clock = time.time
-        settings = Settings(_keys(name), secret, ledger, clock, on_violation, tuple(check_observers(observers)))
+        settings = Settings(Keys.named(name), secret, ledger, clock, on_violation, tuple(check_observers(observers)))
         keeping: Keeping
         if store is None:
             keeping = CheckpointKeeping(law, settings)
@@ -125,8 +125,7 @@ class AccordMiddleware(GuardingMiddleware):
             keeping = StoreKeeping(law, settings, store, key, duration("expires_after", expires_after))
         self._survey = Survey(law.policy, set(), strict=strict)
         self._known_tools: frozenset[str] = frozenset()
-        called = "AccordMiddleware" if name == "accord" else f"AccordMiddleware.{name}"
-        super().__init__(called, law, keeping, settings, manner)
+        super().__init__(node_name("AccordMiddleware", name, "accord"), law, keeping, settings, manner)
 
     @property
     def contract(self) -> Contract:
@@ -157,12 +156,6 @@ class AccordMiddleware(GuardingMiddleware):
 
     def __repr__(self) -> str:
         return f"<AccordMiddleware of {self._law.policy.protocol or '(bare)'}>"
-
-
-def _keys(name: str) -> Keys:
-    if not isinstance(name, str) or not name.isidentifier():
-        raise UsageError(f"the name of a middleware is an identifier, got {name!r}")
-    return Keys.named(name)
 
 
 def _check_keeping(secret: object, ledger: object, store: object, key: object, expires_after: object) -> None:

@@ -67,8 +67,10 @@ class ProtocolLaw(Law):
         observes: bool,
         when_over: WhenOver = "refuse",
         events: Iterable[str] = (),
+        name: str = "fsm",
     ) -> None:
         self.fsm = fsm
+        self._shown_as = (f"{name}_state", f"{name}_trace")
         self.compiled = fsm.compiled
         self.tools = {tool.label: tool for tool in tool_refs}
         used = {t.tool.label for t in fsm.transitions if t.tool is not None}
@@ -323,13 +325,14 @@ class ProtocolLaw(Law):
 
     def more_keys(self) -> dict[str, Any]:
         """The state and the trace, for everybody to read and nobody to write."""
-        from accord.langchain.schema import PROTOCOL_KEYS  # noqa: PLC0415 - it needs LangChain
+        from accord.langchain.schema import protocol_keys  # noqa: PLC0415 - it needs LangChain
 
-        return PROTOCOL_KEYS
+        return protocol_keys(*self._shown_as)
 
     def public(self, opened: Opened) -> dict[str, Any]:
         """The state and the trace."""
-        return {"fsm_state": self.state_name(opened.state), "fsm_trace": _words(opened.trace)}
+        state, trace = self._shown_as
+        return {state: self.state_name(opened.state), trace: _words(opened.trace)}
 
     def spoken(self, graph: Mapping[str, Any], state: State) -> list[tuple[Direction, str, Mapping[str, Any]]]:
         """The event that the model's structured response is, if it is one here."""

@@ -15,7 +15,7 @@ from accord.integrations.guard.observing import check_observers
 from accord.integrations.guard.options import check_when_over
 from accord.langchain.fsm import ProtocolFSM, ToolRef
 from accord.langchain.homes import ThreadHome
-from accord.langchain.hooks import GuardingMiddleware
+from accord.langchain.hooks import GuardingMiddleware, node_name
 from accord.langchain.law_session import LawSession
 from accord.langchain.manner import Manner
 from accord.langchain.monitor import ProtocolMonitor, on_decision
@@ -50,7 +50,8 @@ class CheckpointedProtocolMiddleware:
     `secret`, `ledger`, `reviewer`, `by_id`, `redact`, `answers`, `early_end`, `observers` and `when_over` are as in
     `AccordMiddleware`. A person's step may be taken without a name; the ledger then says that nobody was named.
     `events` names the steps of people (`interrupt=True`) that the program may report all the same, by
-    `session(…).receive`.
+    `session(…).receive`. Each of several on one agent has a `name`: what it shows of its session stands under that, as
+    in `billing`, `billing_state` and `billing_trace`.
     """
 
     def __init__(  # noqa: PLR0913 - what a middleware can be told, all by name
@@ -69,6 +70,7 @@ class CheckpointedProtocolMiddleware:
         events: Iterable[str] = (),
         redact: Iterable[str] = (),
         answers: Mapping[str, Any] | None = None,
+        name: str = "fsm",
     ) -> None:
         if not isinstance(fsm, ProtocolFSM):
             raise UsageError(f"a `ProtocolFSM` was expected, got {fsm!r}")
@@ -76,13 +78,14 @@ class CheckpointedProtocolMiddleware:
         check_ledger(ledger)
         check_when_over(when_over)
         observes = on_violation == "observe"
-        law = ProtocolLaw(fsm, _tools(tool_refs), observes=observes, when_over=when_over, events=events)
+        law = ProtocolLaw(fsm, _tools(tool_refs), observes=observes, when_over=when_over, events=events, name=name)
         clock = None if ledger is None else time.time
         told = tuple(check_observers(observers))
-        settings = Settings(Keys.named("fsm"), secret, ledger, clock, on_decision(on_violation), told)
+        settings = Settings(Keys.named(name), secret, ledger, clock, on_decision(on_violation), told)
         manner = Manner(reviewer=reviewer, early_end=early_end, by_id=by_id, redact=redact, answers=answers)
         keeping = CheckpointKeeping(law, settings)
-        self._middleware = GuardingMiddleware("CheckpointedProtocolMiddleware", law, keeping, settings, manner)
+        called = node_name("CheckpointedProtocolMiddleware", name, "fsm")
+        self._middleware = GuardingMiddleware(called, law, keeping, settings, manner)
 
     @property
     def middleware(self) -> GuardingMiddleware:
@@ -95,7 +98,7 @@ class ProtocolEnforcerMiddleware:
 
     All threads of the agent share the one session of the monitor, with its ledger and observers; `monitor.reset()`
     begins it anew. `reviewer`, `by_id`, `redact`, `answers`, `early_end`, `observers` and `when_over` are as in
-    `AccordMiddleware`, `events` as above.
+    `AccordMiddleware`, `events` and `name` as above.
     """
 
     def __init__(  # noqa: PLR0913 - as above
@@ -111,17 +114,21 @@ class ProtocolEnforcerMiddleware:
         events: Iterable[str] = (),
         redact: Iterable[str] = (),
         answers: Mapping[str, Any] | None = None,
+        name: str = "fsm",
     ) -> None:
         if not isinstance(monitor, ProtocolMonitor):
             raise UsageError(f"a `ProtocolMonitor` was expected, got {monitor!r}")
         check_when_over(when_over)
         observes = monitor.law.policy.observes
-        law = ProtocolLaw(monitor.fsm, _tools(tool_refs), observes=observes, when_over=when_over, events=events)
+        law = ProtocolLaw(
+            monitor.fsm, _tools(tool_refs), observes=observes, when_over=when_over, events=events, name=name
+        )
         told = tuple(check_observers(observers))
-        settings = Settings(Keys.named("fsm"), None, monitor.ledger, monitor.clock, "block", told)
+        settings = Settings(Keys.named(name), None, monitor.ledger, monitor.clock, "block", told)
         manner = Manner(reviewer=reviewer, early_end=early_end, by_id=by_id, redact=redact, answers=answers)
         keeping = MonitorKeeping(law, monitor, told)
-        self._middleware = GuardingMiddleware("ProtocolEnforcerMiddleware", law, keeping, settings, manner)
+        called = node_name("ProtocolEnforcerMiddleware", name, "fsm")
+        self._middleware = GuardingMiddleware(called, law, keeping, settings, manner)
 
     @property
     def middleware(self) -> GuardingMiddleware:

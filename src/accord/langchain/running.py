@@ -26,7 +26,7 @@ from accord.integrations.guard.handles import INTERRUPTED
 from accord.integrations.guard.reacting import LET_RUN
 from accord.integrations.guard.reviewing import digest_of
 from accord.langchain.arguments import complete, differs
-from accord.langchain.edits import call_it, holding
+from accord.langchain.edits import call_it, edited, holding
 from accord.langchain.entering import Entry
 from accord.langchain.messages import add_update, outcome_of, refusal, replaced, strip, tell_changed, told
 from accord.ledger.attempts import why
@@ -150,8 +150,9 @@ class Runner:
         if out is None:
             if self._law.policy.observes:
                 return Run(request, sitting, place, Decision(asked, "admitted"), None)
-            why_not = f"{quote_text(asked.name)} was not admitted under this id, so it does not run."
-            return _no(asked, f"{why_not} {call_it(asked.name, asked.arguments)}")
+            said = f"{quote_text(asked.name)} was not admitted under this id, so it does not run"
+            changed = edited(call, request.state) is not call
+            return _no(asked, f"{said}. {call_it(asked.name, asked.arguments)}" if changed else said)
         if out.name != asked.name or not self._same(out, asked.arguments):
             if self._law.policy.observes:
                 return Run(request, sitting, place, Decision(asked, "admitted"), None)

@@ -8,17 +8,14 @@ report for whoever reads the result; nobody here ever reads it.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple, NotRequired, TypedDict, cast
+from typing import Annotated, Any, NamedTuple, NotRequired, TypedDict, cast, get_type_hints
 
 from langchain.agents.middleware.types import AgentState, OmitFromInput, PrivateStateAttr
 
-__all__ = ["PROTOCOL_KEYS", "TAKEN", "UNNAMED", "Keys", "ProtocolState", "make_schema"]
+from accord.errors import UsageError
+from accord.monitor.wording import quote_text
 
-PROTOCOL_KEYS: dict[str, Any] = {
-    "fsm_state": NotRequired[Annotated[str, OmitFromInput]],
-    "fsm_trace": NotRequired[Annotated[list[str], OmitFromInput]],
-}
-"""What a state machine shows beside that."""
+__all__ = ["TAKEN", "UNNAMED", "Keys", "ProtocolState", "make_schema", "protocol_keys"]
 
 TAKEN: list[str | None] = [None]
 """The update that takes everything off the list of returns."""
@@ -35,12 +32,24 @@ class Keys(NamedTuple):
 
     @classmethod
     def named(cls, name: str) -> Keys:
-        """The keys of a middleware of that name."""
+        """The keys of a middleware of that name; `UsageError` if it cannot be called so."""
+        if not isinstance(name, str) or not name.isidentifier():
+            raise UsageError(f"the name of a middleware is an identifier, got {name!r}")
+        if name in get_type_hints(AgentState):
+            raise UsageError(f"{quote_text(name)} is a key that every agent has; give the middleware another name")
         return cls(f"{name}_session", f"{name}_returns", f"{name}_proposed", f"{name}_paused", name)
 
 
 UNNAMED = Keys.named("accord")
 """Those of the one contract of an agent that needs no name."""
+
+
+def protocol_keys(state: str, trace: str) -> dict[str, Any]:
+    """What a state machine shows beside that, by the names of its keys."""
+    return {
+        state: NotRequired[Annotated[str, OmitFromInput]],
+        trace: NotRequired[Annotated[list[str], OmitFromInput]],
+    }
 
 
 def add_returns(there: list[Any] | None, more: object) -> list[Any]:

@@ -1,0 +1,77 @@
+"""The other middlewares of an agent, and what cannot be right about them.
+
+LangChain has no hook in which a middleware sees the list that it stands in. While `create_agent` makes an agent it asks
+each of them for its tools, so whoever is asked finds the list a few steps further up. Where it cannot be found, as when
+a graph is put together in another way, nothing is said here; nothing runs that was not judged, whatever the order.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from langchain.agents.middleware import HumanInTheLoopMiddleware
+
+from accord.errors import OrderWarning, UsageError
+from accord.monitor.wording import quote_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import FrameType
+
+    from accord.langchain.hooks import GuardingMiddleware
+
+__all__ = ["check_keys", "check_order", "neighbours"]
+
+_STEPS = 6
+"""How far up the list may be: LangChain asks in a comprehension, and one of ours in a method."""
+
+
+def neighbours() -> Sequence[Any]:
+    """The middlewares of the agent that is being made, in their order; none if no agent is."""
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - there is no other way to see them
+    for _ in range(_STEPS):
+        if frame is None:
+            break
+        if frame.f_code.co_name == "create_agent":
+            return list(frame.f_locals.get("middleware") or ())
+        frame = frame.f_back
+    return ()
+
+
+def check_keys(names: Sequence[str], keys: Sequence[frozenset[str]]) -> None:
+    """`UsageError` if two middlewares of ours keep something under one key; their names, and the keys of each."""
+    for (one, of_one), (other, of_other) in combinations(zip(names, keys, strict=True), 2):
+        shared = of_one & of_other
+        if shared:
+            raise UsageError(
+                f"{one} and {other} of one agent both keep {quote_text(min(shared, key=len))} in its state; "
+                'give one of them another name, as in name="billing"'
+            )
+
+
+def check_order(listed: Sequence[Any], ours: Sequence[GuardingMiddleware]) -> None:
+    """`OrderWarning` if what people change in `HumanInTheLoopMiddleware` can never run.
+
+    It is judged if that one asks about the whole batch before ours decide, and so stands behind them.
+    """
+    for place, human in enumerate(listed):
+        if not isinstance(human, HumanInTheLoopMiddleware):
+            continue
+        is_batched = getattr(human, "interrupt_mode", "batched") == "batched"
+        too_early = [each for each in ours if not is_batched or each in listed[place:]]
+        for tool, config in human.interrupt_on.items():
+            deaf = [each for each in too_early if each.enforces(tool)]
+            if deaf and "edit" in config["allowed_decisions"]:
+                how = (
+                    f"list it behind {deaf[-1].name}" if is_batched else 'ask with interrupt_mode="batched", behind it'
+                )
+                warnings.warn(
+                    f"a call of {quote_text(tool)} that a person edits in {human.name} will not run, because "
+                    f"{deaf[-1].name} has decided about it before; {how}, or do not allow `edit` there",
+                    OrderWarning,
+                    stacklevel=5,
+                )
+                break
