@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Outcome",
     "add_update",
+    "answer_to",
     "broken_calls",
     "outcome_of",
     "pending_calls",
@@ -61,6 +62,20 @@ def pending_calls(messages: Sequence[AnyMessage]) -> list[Asked]:
         if isinstance(message, AIMessage):
             return [call for call in message.tool_calls if call["id"] not in answered]
     return []
+
+
+def answer_to(call_id: str, state: object) -> ToolMessage | None:
+    """The answer that a call of the last message has already, for a graph that sends off what was answered.
+
+    Given back as it is, it takes its own place: models must not see two answers to one call.
+    """
+    messages = state.get("messages", ()) if isinstance(state, dict) else ()
+    for message in reversed(messages):
+        if isinstance(message, AIMessage):
+            break
+        if isinstance(message, ToolMessage) and message.tool_call_id == call_id and message.id:
+            return message
+    return None
 
 
 def was_cut_off(messages: Sequence[AnyMessage]) -> bool:

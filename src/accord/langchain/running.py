@@ -28,7 +28,7 @@ from accord.integrations.guard.reviewing import digest_of
 from accord.langchain.arguments import complete, differs
 from accord.langchain.edits import call_it, edited, holding
 from accord.langchain.entering import Entry
-from accord.langchain.messages import add_update, outcome_of, refusal, replaced, strip, tell_changed, told
+from accord.langchain.messages import add_update, answer_to, outcome_of, refusal, replaced, strip, tell_changed, told
 from accord.ledger.attempts import why
 from accord.monitor.verdicts import Ok
 from accord.monitor.wording import quote_text
@@ -150,6 +150,9 @@ class Runner:
         if out is None:
             if self._law.policy.observes:
                 return Run(request, sitting, place, Decision(asked, "admitted"), None)
+            there = answer_to(asked.id, request.state)
+            if there is not None:
+                return there
             said = f"{quote_text(asked.name)} was not admitted under this id, so it does not run"
             changed = edited(call, request.state) is not call
             return _no(asked, f"{said}. {call_it(asked.name, asked.arguments)}" if changed else said)
