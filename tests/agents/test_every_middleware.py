@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 
 import pytest
@@ -15,7 +15,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_stream_writer
 from langgraph.types import Command
 
-from accord import ViolationError
+from accord import OrderWarning, ViolationError
 from accord.langchain import (
     AccordMiddleware,
     CheckpointedProtocolMiddleware,
@@ -403,20 +403,27 @@ def test_a_retry_behind_it_is_one_call(kind, recorder, run):
     assert not any(message.startswith("error") for message in told(result))
 
 
+@pytest.mark.parametrize("place", ["behind", "in front"])
 @pytest.mark.parametrize(
     ("decision", "booked"),
     [
-        ({"type": "approve"}, True),
-        ({"type": "reject"}, False),
-        ({"type": "edit", "edited_action": {"name": "book", "args": {"flight": "ZZ9", "amount": 99}}}, False),
-        ({"type": "respond", "message": "no way"}, False),
+        ({"type": "approve"}, [("book", "AZ1", 10)]),
+        ({"type": "reject"}, []),
+        ({"type": "edit", "edited_action": {"name": "book", "args": {"flight": "ZZ9", "amount": 99}}}, None),
+        ({"type": "respond", "message": "no way"}, []),
     ],
 )
-def test_beside_the_human_in_the_loop_of_langchain(kind, recorder, run, decision, booked):
-    """What is rejected there is not out here; what is edited there after it was judged here does not run."""
-    middleware = [HumanInTheLoopMiddleware({"book": True}), booking_of(kind, recorder)]
-    agent = create_agent(Scripted(script=SCRIPT), recorder.tools, middleware=middleware, checkpointer=InMemorySaver())
+def test_beside_the_human_in_the_loop_of_langchain(kind, recorder, run, decision, booked, place):
+    """What is rejected there is not out here; what is edited there runs if it stands behind ours."""
+    middleware = [booking_of(kind, recorder), HumanInTheLoopMiddleware({"book": True})]
+    if booked is None:
+        booked = [("book", "ZZ9", 99)] if place == "behind" else []
+    with pytest.warns(OrderWarning) if place == "in front" else nullcontext():
+        agent = create_agent(
+            Scripted(script=SCRIPT), recorder.tools, checkpointer=InMemorySaver(),
+            middleware=middleware if place == "behind" else middleware[::-1],
+        )  # fmt: skip
     run(agent, asked())
     result = run(agent, Command(resume={"decisions": [decision]}))
-    assert recorder.names == (["search", "book"] if booked else ["search"])
+    assert recorder.ran[1:] == booked
     assert (reported(result)["out"], reported(result)["ended_early"]) == ([], not booked)

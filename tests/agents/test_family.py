@@ -56,7 +56,6 @@ class Line(Scripted):
         said = [AIMessage("")] * (len(self.heard) - 1)
         return super()._generate(said, stop, run_manager, **kwargs)
 
-
     def _get_ls_params(self, stop=None, **kwargs):  # noqa: ARG002 - as LangChain calls it
         return {"ls_provider": "openai"}
 
@@ -86,6 +85,7 @@ class World:
     way: str
     noted: list[Any] = field(default_factory=list)
     values: dict[str, Any] = field(default_factory=dict)
+    shells: list[Any] = field(default_factory=list)
 
     @property
     def told(self):
@@ -159,25 +159,25 @@ def hooks(world):
     """One of each kind; that behind the model sends everything to the tools, whatever was decided."""
 
     @family.before_agent
-    def begins(state, runtime):  # noqa: ARG001 - as LangChain calls it
+    def begins(state, runtime):
         world.noted.append("before_agent")
 
     @family.before_model
-    def before(state, runtime):  # noqa: ARG001 - the same
+    def before(state, runtime):
         world.noted.append("before_model")
 
     @family.after_model
     @family.hook_config(can_jump_to=["tools"])
-    def jumps(state, runtime):  # noqa: ARG001 - the same
+    def jumps(state, runtime):
         last = next(each for each in reversed(state["messages"]) if isinstance(each, AIMessage))
         return {"jump_to": "tools"} if last.tool_calls else None
 
     @family.after_agent
-    def ends(state, runtime):  # noqa: ARG001 - the same
+    def ends(state, runtime):
         world.noted.append("after_agent")
 
     @family.dynamic_prompt
-    def prompt(request):  # noqa: ARG001 - the same
+    def prompt(request):
         world.noted.append("dynamic_prompt")
         return "be brief"
 
@@ -227,6 +227,17 @@ def deferring(world):
     """The provider searches for a tool, among those that it was told of."""
     world.recorder.tools[0].extras = {"defer_loading": True}
     return family.ProviderToolSearchMiddleware()
+
+
+def shell(world):
+    """A shell, whose pipes LangChain leaves open."""
+
+    class Policy(family.HostExecutionPolicy):
+        def spawn(self, **given):
+            world.shells.append(super().spawn(**given))
+            return world.shells[-1]
+
+    return family.ShellToolMiddleware(world.tmp, execution_policy=Policy())
 
 
 def searching_files(world):
@@ -317,8 +328,7 @@ FAMILY = {
     ),
     "ShellTool": Member(
         ["ShellToolMiddleware", "HostExecutionPolicy"],
-        lambda w: family.ShellToolMiddleware(w.tmp, execution_policy=family.HostExecutionPolicy()),
-        lambda w: w.says("in the shell"),
+        shell, lambda w: w.says("in the shell"),
         [SCRIPT[0], say(call("shell", "s", command="echo in the shell")), *SCRIPT[1:]], text=OPEN,
     ),
     "FilesystemFileSearch": Member(
@@ -406,7 +416,11 @@ def run(member, kind, place, way, tmp_path):
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", OrderWarning)
         agent = create_agent(
-            world.model, world.recorder.tools, middleware=middleware, checkpointer=InMemorySaver(serde=SERDE), **member.more
+            world.model,
+            world.recorder.tools,
+            middleware=middleware,
+            checkpointer=InMemorySaver(serde=SERDE),
+            **member.more,
         )
     assert bool(said) == (place in member.warns)
     left = list(member.answers)
@@ -418,6 +432,10 @@ def run(member, kind, place, way, tmp_path):
         batched = "action_requests" in question.value
         state = step(agent, Command(resume={"decisions": [answer]} if batched else {question.id: answer}), way)
     world.values = state.values
+    for process in world.shells:
+        process.wait(10)
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            pipe.close()
     return world
 
 

@@ -63,14 +63,14 @@ def _left_out(schema: type[BaseModel], read: BaseModel, given: Mapping[str, Any]
 
 
 class Toolbox:
-    """The tools that models were shown, by their names."""
+    """The tools of agents, by their names."""
 
     def __init__(self, weighs: Callable[[str], bool]) -> None:
         self._weighs = weighs
         self._known: dict[str, BaseTool] = {}
 
-    def learn(self, tools: Sequence[BaseTool | dict[str, Any]]) -> None:
-        """Remember the tools of a request."""
+    def learn(self, tools: Sequence[Any]) -> None:
+        """Remember the tools of a request, or of an agent."""
         self._known.update({tool.name: tool for tool in tools if isinstance(tool, BaseTool)})
 
     def get(self, name: str) -> BaseTool | None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from langchain_core.tools import BaseTool
 
-__all__ = ["Entry", "Instead"]
+__all__ = ["Entry", "Instead", "refuse_around"]
 
 
 class Instead(NamedTuple):
@@ -45,15 +45,17 @@ class Entry:
         self.name = name
         self.has_run = False
         self.instead: Instead | None = None
-        """What was turned away."""
+        """What was turned away here."""
+        self.is_refused = False
+        """Whether another middleware of ours, behind this one, has refused the call."""
         self._judged = _kept(arguments)
         self._tool = tool
         self._token: Token[_Watch | None] | None = None
 
     @property
-    def turned_away(self) -> Instead | None:
-        """What was turned away, if nothing was let in."""
-        return None if self.has_run else self.instead
+    def kept_out(self) -> bool:
+        """Whether nothing was let in, because it was not what was judged."""
+        return not self.has_run and (self.is_refused or self.instead is not None)
 
     def __enter__(self) -> Self:
         around = _HERE.get()
@@ -126,6 +128,13 @@ class _Watch(BaseCallbackHandler):
 
 _HERE: ContextVar[_Watch | None] = ContextVar("accord_entry", default=None)
 register_configure_hook(_HERE, inheritable=False)
+
+
+def refuse_around() -> None:
+    """Tell the middlewares of ours around a call that it was refused here, so that it has not happened for them."""
+    around = _HERE.get()
+    for entry in () if around is None else around.entries:
+        entry.is_refused = True
 
 
 def _kept(arguments: Mapping[str, Any]) -> dict[str, Any]:

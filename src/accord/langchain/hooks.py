@@ -33,10 +33,11 @@ from accord.langchain.arbitrating import arbitrate, heed_denials, recall, tell_l
 from accord.langchain.arguments import Toolbox
 from accord.langchain.asking import DENY, NOBODY
 from accord.langchain.edits import as_edited, edited, say_edited
+from accord.langchain.entering import refuse_around
 from accord.langchain.hearing import Hearing
 from accord.langchain.manner import check_durable
 from accord.langchain.messages import broken_calls, pending_calls, replaced, strip, told, was_cut_off
-from accord.langchain.neighbours import check_keys, check_order, neighbours
+from accord.langchain.neighbours import check_keys, check_order, in_the_making
 from accord.langchain.people import deny_step, make_step, stands
 from accord.langchain.proposing import NOTHING_YET, has_note, note_of, was_moved
 from accord.langchain.questions import NOBODY_ASKED, Questions
@@ -97,12 +98,18 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     @property
     def tools(self) -> Sequence[BaseTool]:  # type: ignore[override] # nobody writes to it
         """None of its own. LangChain asks for them while it makes an agent; then it is seen beside the others."""
-        listed = neighbours()
+        listed, tools = in_the_making()
         ours = [each for each in listed if isinstance(each, GuardingMiddleware)]
         if ours and ours[0] is self:  # once for each agent
             check_keys([each.name for each in ours], [each.keys for each in ours])
             check_order(listed, ours)
+        others = [each for each in listed if each not in ours]
+        self._meet([*tools, *(tool for each in others for tool in getattr(each, "tools", ()))])
         return ()
+
+    def _meet(self, tools: Sequence[Any]) -> None:
+        """An agent with these tools is made. Others may hide some of them from the model for a while."""
+        self._toolbox.learn(tools)
 
     def enforces(self, tool: str) -> bool:
         """Whether a call of this tool runs only if it decides so."""
@@ -269,6 +276,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         try:
             if isinstance(run, ToolMessage):
                 over = True
+                refuse_around()
                 return run
             try:
                 with self._around(run), run.entry or nullcontext():
@@ -332,6 +340,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         try:
             if isinstance(run, ToolMessage):
                 over = True
+                refuse_around()
                 return run
             try:
                 with self._around(run), run.entry or nullcontext():

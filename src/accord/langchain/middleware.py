@@ -125,6 +125,7 @@ class AccordMiddleware(GuardingMiddleware):
             keeping = StoreKeeping(law, settings, store, key, duration("expires_after", expires_after))
         self._survey = Survey(law.policy, set(), strict=strict)
         self._known_tools: frozenset[str] = frozenset()
+        self._met_tools: frozenset[str] = frozenset()
         super().__init__(node_name("AccordMiddleware", name, "accord"), law, keeping, settings, manner)
 
     @property
@@ -146,9 +147,15 @@ class AccordMiddleware(GuardingMiddleware):
         answers = getattr(request.response_format, "schema_specs", ())
         names = {*(tool.name for tool in request.tools if isinstance(tool, BaseTool)), *(each.name for each in answers)}
         if not names <= self._known_tools:
-            known = self._known_tools | names
+            known = self._known_tools | names | self._met_tools
             self._survey.check(known)
             self._known_tools = known
+
+    def _meet(self, tools: Sequence[Any]) -> None:
+        """An agent with these tools is made: what others hide of them is known all the same."""
+        super()._meet(tools)
+        names = [getattr(each, "name", None) or getattr(each, "__name__", None) for each in tools]
+        self._met_tools |= {name for name in names if isinstance(name, str)}
 
     def _unfit(self, name: str, arguments: Mapping[str, object]) -> str | None:
         """Why a tool would not be called with exactly these arguments, as far as its tools are known here."""

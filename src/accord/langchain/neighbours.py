@@ -1,8 +1,8 @@
-"""The other middlewares of an agent, and what cannot be right about them.
+"""The agent that a middleware is for: the others in its list, what cannot be right about them, and its tools.
 
-LangChain has no hook in which a middleware sees the list that it stands in. While `create_agent` makes an agent it asks
-each of them for its tools, so whoever is asked finds the list a few steps further up. Where it cannot be found, as when
-a graph is put together in another way, nothing is said here; nothing runs that was not judged, whatever the order.
+LangChain has no hook in which a middleware sees that. While `create_agent` makes an agent it asks each of them for its
+tools, so whoever is asked finds the rest a few steps further up. Where it cannot be found, as when a graph is put
+together in another way, nothing is said here; nothing runs that was not judged, whatever the order.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import warnings
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 
@@ -23,22 +23,30 @@ if TYPE_CHECKING:
 
     from accord.langchain.hooks import GuardingMiddleware
 
-__all__ = ["check_keys", "check_order", "neighbours"]
+__all__ = ["Making", "check_keys", "check_order", "in_the_making"]
 
 _STEPS = 6
 """How far up the list may be: LangChain asks in a comprehension, and one of ours in a method."""
 
 
-def neighbours() -> Sequence[Any]:
-    """The middlewares of the agent that is being made, in their order; none if no agent is."""
-    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - there is no other way to see them
+class Making(NamedTuple):
+    """What an agent is made of: its middlewares in their order, and tools as LangChain takes them."""
+
+    middleware: Sequence[Any] = ()
+    tools: Sequence[Any] = ()
+
+
+def in_the_making() -> Making:
+    """The agent that is being made; of nothing, if none is."""
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - there is no other way to see it
     for _ in range(_STEPS):
         if frame is None:
             break
         if frame.f_code.co_name == "create_agent":
-            return list(frame.f_locals.get("middleware") or ())
+            given = frame.f_locals
+            return Making(list(given.get("middleware") or ()), list(given.get("tools") or ()))
         frame = frame.f_back
-    return ()
+    return Making()
 
 
 def check_keys(names: Sequence[str], keys: Sequence[frozenset[str]]) -> None:

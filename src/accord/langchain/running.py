@@ -147,19 +147,12 @@ class Runner:
         asked = ToolCall(call["name"], call["args"], call["id"] or "")
         place = _Place(where, _graph_of(request.runtime.execution_info), sitting.number, asked.id)
         out = sitting.opened.state.out(asked.id) if asked.id else None
-        if out is None:
+        if out is None or out.name != asked.name or not self._same(out, asked.arguments):
             if self._law.policy.observes:
                 return Run(request, sitting, place, Decision(asked, "admitted"), None)
-            there = answer_to(asked.id, request.state)
-            if there is not None:
-                return there
-            said = f"{quote_text(asked.name)} was not admitted under this id, so it does not run"
-            changed = edited(call, request.state) is not call
-            return _no(asked, f"{said}. {call_it(asked.name, asked.arguments)}" if changed else said)
-        if out.name != asked.name or not self._same(out, asked.arguments):
-            if self._law.policy.observes:
-                return Run(request, sitting, place, Decision(asked, "admitted"), None)
-            return _no(asked, f"{words.other_call(asked.id)} {call_it(asked.name, asked.arguments)}")
+            return (
+                _unreserved(asked, request) if out is None else _no(asked, _instead(words.other_call(asked.id), asked))
+            )
         why_not = _why_not_again(sitting, out) or self._otherwise(request, out)
         if why_not is not None:
             return _no(asked, why_not)
@@ -218,9 +211,9 @@ class Runner:
 
     def returned(self, run: Run, result: Any) -> Any:  # noqa: ANN401 - what a tool gives back
         """A tool has returned, or has said by its message that it failed."""
-        if was_kept_out(run):
-            return self._kept_out(run)
         result = strip(result, self.ours)
+        if was_kept_out(run):
+            return self._kept_out(run, result)
         if run.out is None:
             return result
         outcome = outcome_of(result, run.out.ticket)
@@ -237,19 +230,20 @@ class Runner:
     def failed(self, run: Run, error: Exception) -> Any:  # noqa: ANN401 - the same
         """A tool has raised, and the model is told; what that means for the call stands in the contract."""
         if was_kept_out(run):
-            return self._kept_out(run)
+            return self._kept_out(run, None)
         call = run.decision.call
         message = refusal(call.id, call.name, in_words(error))
         reason = error if isinstance(error, NotDone) else in_words(error)
         return message if run.out is None else add_update(message, self._fail(run, reason))
 
-    def _kept_out(self, run: Run) -> Any:  # noqa: ANN401 - the same
-        """A tool was not entered, because a middleware behind us has changed the call."""
+    def _kept_out(self, run: Run, result: Any) -> Any:  # noqa: ANN401 - the same
+        """A tool was not entered: a middleware behind us has changed the call, or another of ours has refused it."""
         call = run.decision.call
-        instead = (run.entry and run.entry.turned_away) or (call.name, call.arguments)
         said = f"{quote_text(call.name)} was changed after it was decided about, so it was not run."
-        message = refusal(call.id, call.name, f"{said} {call_it(*instead)}")
-        return add_update(message, self._fail(run, NotDone(said)))
+        instead = None if run.entry is None else run.entry.instead
+        if instead is not None or not isinstance(result, ToolMessage):
+            result = refusal(call.id, call.name, f"{said} {call_it(*(instead or (call.name, call.arguments)))}")
+        return add_update(result, self._fail(run, NotDone(str(result.text))))
 
     def take_back(self, run: Run, error: Exception) -> None:
         """A tool has raised, and the run of the graph is to fail with it.
@@ -367,7 +361,7 @@ class Runner:
 
 def was_kept_out(run: Run) -> bool:
     """Whether nothing has entered the tool, because it was not what was judged."""
-    return run.entry is not None and run.entry.turned_away is not None
+    return run.entry is not None and run.entry.kept_out
 
 
 def _why_not_again(sitting: Sitting, out: Out) -> str | None:
@@ -376,6 +370,20 @@ def _why_not_again(sitting: Sitting, out: Out) -> str | None:
         return words.already_out(out.ticket) if out.lost is None else _lost(out)
     # What it has returned is folded into the session by the next hook; until then it is out, as far as that knows.
     return words.already_run(out.ticket) if any(each.ticket == out.ticket for each in sitting.returns) else None
+
+
+def _unreserved(asked: ToolCall, request: ToolCallRequest) -> ToolMessage:
+    """What is said of a call that nobody has reserved; if it was answered, that answer is left as it is."""
+    there = answer_to(asked.id, request.state)
+    if there is not None:
+        return there
+    said = f"{quote_text(asked.name)} was not admitted under this id, so it does not run"
+    changed = edited(request.tool_call, request.state) is not request.tool_call
+    return _no(asked, _instead(f"{said}.", asked) if changed else said)
+
+
+def _instead(said: str, asked: ToolCall) -> str:
+    return f"{said} {call_it(asked.name, asked.arguments)}"
 
 
 def _lost(out: Out) -> str:
