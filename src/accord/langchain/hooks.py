@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from langchain.agents.middleware.types import AgentMiddleware, AgentState, ExtendedModelResponse, hook_config
 from langchain_core.messages import AIMessage, ToolMessage
-from langchain_core.tools import BaseTool
 from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 
@@ -26,7 +25,6 @@ from accord.integrations.batch import withheld
 from accord.integrations.exchange import ToolCall
 from accord.integrations.guard import words
 from accord.integrations.guard.looking import look_at
-from accord.integrations.guard.patience import is_waiting
 from accord.integrations.guard.reacting import LET_RUN
 from accord.integrations.guard.status import status_of
 from accord.langchain.arbitrating import arbitrate, heed_denials, recall, tell_late
@@ -40,10 +38,11 @@ from accord.langchain.messages import broken_calls, pending_calls, replaced, str
 from accord.langchain.neighbours import check_keys, check_order, in_the_making
 from accord.langchain.people import deny_step, make_step, stands
 from accord.langchain.proposing import NOTHING_YET, has_note, note_of, was_moved
-from accord.langchain.questions import NOBODY_ASKED, Questions
+from accord.langchain.questions import NOBODY_ASKED, Questions, run_of
 from accord.langchain.running import Runner, was_kept_out
 from accord.langchain.schema import make_schema
 from accord.langchain.sealing import Where
+from accord.langchain.shown import only_callable, without_refused
 from accord.langchain.threads import AsyncThreadSession, Thread, ThreadSession
 from accord.langchain.whole import run_whole
 from accord.monitor.verdicts import Ok
@@ -57,6 +56,7 @@ if TYPE_CHECKING:
     from langchain_core.messages import AnyMessage
     from langchain_core.messages import ToolCall as Asked
     from langchain_core.runnables import RunnableConfig
+    from langchain_core.tools import BaseTool
     from langgraph.prebuilt.tool_node import ToolCallRequest
     from langgraph.runtime import Runtime
 
@@ -155,8 +155,9 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         sitting = self._keeping.sit(state, Where.of(runtime.execution_info))
         paused = self._is_paused(state)
         shown = self._shows(sitting)
-        if paused and any(state.get(name) != value for name, value in shown.items()):
-            return {**shown, "jump_to": "end"}  # somebody has written over what everybody sees while people are asked
+        written_over = any(state.get(name) != value for name, value in shown.items())
+        if paused and written_over and not sitting.has_moved_since(run_of(runtime)):
+            return {**shown, "jump_to": "end"}  # by somebody else, while people are asked
         strays = self._hearing.users and self._hearing.has_strays(sitting.opened.state, state["messages"])
         if sitting.is_still and not self._law.asks_about_steps and not strays:
             return None
@@ -467,42 +468,16 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         return {**(self._update(sitting, [*messages, said]) or {}), "jump_to": "end"}
 
     def _shown(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
-        """The request with those tools only that may be called; what is no tool of ours to run is left alone."""
+        """What the model is shown: results that it may see, and tools that it may call."""
         self._look_over(request)
         info = request.runtime.execution_info if request.runtime is not None else None
         sitting = self._keeping.sit(request.state, Where.of(info))
-        if sitting.returns:
-            request = self._without_refused(request, sitting)
-        if not self._manner.hide:
-            return request
-        state = sitting.opened.state if sitting.is_still else sitting.session.here()
-        waits = is_waiting(state, state.desk.now)
-        here = state.worlds() or [state.settled]
-        law = self._law
-        shown = [
-            tool
-            for tool in request.tools
-            if not (isinstance(tool, BaseTool) and law.judges(tool.name))
-            or (not waits and law.may_be_shown(here, tool.name))
-        ]
-        return request if len(shown) == len(request.tools) else request.override(tools=shown)
+        if sitting.returns and not self._law.policy.observes:
+            request = without_refused(request, sitting)
+        return only_callable(request, sitting, self._law) if self._manner.hide else request
 
     def _look_over(self, request: ModelRequest[Any]) -> None:
         """The tools of the agent are known; whoever holds something against them does so here."""
-
-    def _without_refused(self, request: ModelRequest[Any], sitting: Sitting) -> ModelRequest[Any]:
-        """The request without results that the contract refuses: a tool can send the graph here past `before_model`."""
-        folded = sitting.fold(sitting.rehearse())
-        refused = {returned.ticket: withheld(verdict) for returned, verdict in folded if type(verdict) is not Ok}
-        if not refused or self._law.policy.observes:
-            return request
-        messages = [
-            replaced(each, refused[each.tool_call_id])
-            if isinstance(each, ToolMessage) and each.tool_call_id in refused
-            else each
-            for each in request.messages
-        ]
-        return request.override(messages=messages)
 
     def _completed(
         self, request: ModelRequest[Any], response: ModelResponse[Any]

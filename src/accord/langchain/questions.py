@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from accord.langchain.sessions import Keeping, Settings, Sitting
     from accord.machine.clocks import Time
 
-__all__ = ["NOBODY_ASKED", "Heard", "Questions"]
+__all__ = ["NOBODY_ASKED", "Heard", "Questions", "run_of"]
 
 T = TypeVar("T")
 
@@ -145,10 +145,15 @@ class Questions:
 
     def _asking(self, sitting: Sitting, runtime: Runtime[Any], changed: bool) -> Asking:
         info, manner = runtime.execution_info, self._manner
-        run = "" if info is None else info.task_id
+        run = run_of(runtime)
         outermost = self._settings.keys == UNNAMED and not Where.of(info).agent
         changed = changed or sitting.has_moved_since(run)
         return Asking(sitting, manner.reviewer, run, outermost, changed, manner.by_id, manner.redaction, self._forms)
+
+
+def run_of(runtime: Runtime[Any]) -> str:
+    """This run of a node, which stays the same until it has been answered."""
+    return "" if runtime.execution_info is None else runtime.execution_info.task_id
 
 
 def _once(step: Callable[[], T]) -> T:
