@@ -71,6 +71,26 @@ def test_tools_that_others_hide_for_a_while(recorder, turn):
     assert middleware.coverage().labels == ()
 
 
+def test_tools_that_others_hide_from_the_first_call_on(recorder, turn):
+    """They are known from the agent that was made, whatever models are shown of them; functions are tools too."""
+
+    class Hiding(AgentMiddleware):
+        def wrap_model_call(self, request, handler):
+            return handler(request.override(tools=[each for each in request.tools if each.name == "search"]))
+
+        async def awrap_model_call(self, request, handler):
+            return await self.wrap_model_call(request, handler)
+
+    def pay(amount: int) -> str:
+        """Pay."""
+        return f"paid {amount}"
+
+    middleware = AccordMiddleware("!search.?search.!book.?book.!pay.end", strict=True)
+    agent = create_agent(Scripted(script=["done"]), [*recorder.tools, pay], middleware=[Hiding(), middleware])
+    turn(agent, asked(), config())
+    assert middleware.coverage().labels == ()
+
+
 def test_the_schema_of_an_answer_is_a_tool(recorder, turn):
     class Offer(BaseModel):
         flight: str

@@ -373,3 +373,22 @@ def test_a_retry_of_a_call_that_is_right(recorder, run):
     state = run(agent, asked())
     assert recorder.names == ["search", "search", "book", "book"]
     assert reported(state.values)["status"] == "complete"
+
+
+def test_another_process_goes_on_where_a_person_was_asked():
+    """It knows the tools from the agent that it has made, so what the person has left out is filled in."""
+    saver, worlds = InMemorySaver(), [Recorder(), Recorder()]
+    agents = [
+        create_agent(
+            Scripted(script=[say(call("book", "b", amount=20)), "done"]), recorder.tools, checkpointer=saver,
+            middleware=[
+                AccordMiddleware('rule "big" { at most 0 book(amount > 100) }'),
+                HumanInTheLoopMiddleware({"book": True}),
+            ],
+        )
+        for recorder in worlds
+    ]  # fmt: skip
+    agents[0].invoke(asked(), config())
+    result = agents[1].invoke(decisions(edit(flight="v")), config())
+    assert (worlds[0].ran, worlds[1].ran) == ([], [("book", "v", 10)])
+    assert result["accord"]["status"] == "complete"

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from langgraph.prebuilt.tool_node import ToolCallRequest
 
     from accord.integrations.guard.decisions import Decision
+    from accord.langchain.arguments import Toolbox
 
 __all__ = ["EDITS", "as_edited", "call_it", "edited", "has_edits", "holding", "say_edited"]
 
@@ -30,8 +31,8 @@ EDITS = "hitl_edited_tool_calls"
 _LONGEST = 2000
 
 
-def edited(call: Asked, state: object) -> Asked:
-    """A call as a person has changed it; the same object if nobody has."""
+def edited(call: Asked, state: object, toolbox: Toolbox | None = None) -> Asked:
+    """A call as a person has changed it, completed as those of models are; the same object if nobody has."""
     edits = state.get(EDITS) if isinstance(state, Mapping) else None
     edit = edits.get(call["id"]) if isinstance(edits, Mapping) and call["id"] else None
     if not isinstance(edit, Mapping):
@@ -39,12 +40,13 @@ def edited(call: Asked, state: object) -> Asked:
     name, arguments = edit.get("name"), edit.get("args")
     if not isinstance(name, str) or not isinstance(arguments, dict):
         return call  # that middleware fails on it
-    return {**call, "name": name, "args": arguments}
+    there: Asked = {**call, "name": name, "args": arguments}
+    return there if toolbox is None else toolbox.completed(there)
 
 
-def as_edited(request: ToolCallRequest) -> ToolCallRequest:
+def as_edited(request: ToolCallRequest, toolbox: Toolbox) -> ToolCallRequest:
     """The request for a call as a person has changed it, with the tool that it is for."""
-    call = edited(request.tool_call, request.state)
+    call = edited(request.tool_call, request.state, toolbox)
     if call is request.tool_call:
         return request
     if call["name"] == request.tool_call["name"]:

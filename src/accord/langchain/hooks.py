@@ -34,7 +34,7 @@ from accord.langchain.edits import as_edited, edited, say_edited
 from accord.langchain.entering import refuse_around
 from accord.langchain.hearing import Hearing
 from accord.langchain.manner import check_durable
-from accord.langchain.messages import broken_calls, pending_calls, replaced, strip, told, was_cut_off
+from accord.langchain.messages import broken_calls, check_ids, pending_calls, replaced, strip, told, was_cut_off
 from accord.langchain.neighbours import check_keys, check_order, in_the_making
 from accord.langchain.people import deny_step, make_step, stands
 from accord.langchain.proposing import NOTHING_YET, has_note, note_of, was_moved
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from accord.langchain.sessions import Keeping, Settings, Sitting
     from accord.machine.clocks import Time
 
-__all__ = ["GuardingMiddleware", "node_name"]
+__all__ = ["GuardingMiddleware"]
 
 T = TypeVar("T")
 
@@ -182,7 +182,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     def after_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Decide about all calls of the batch, in order; what is illegal is answered here and never sent off."""
         made = pending_calls(state["messages"])
-        pending = [self._as_edited(call, state) for call in made]
+        pending = [edited(call, state, self._toolbox) for call in made]
         calls = [call for call in pending if self._law.judges(call["name"])]
         hears = self._hearing.hears_answer(state["messages"])
         broken = broken_calls(state["messages"])
@@ -190,7 +190,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             return {"messages": broken, "jump_to": "model"}
         if not calls and not self._law.listens and not hears:
             return None
-        _check_ids(calls)
+        check_ids(calls)
         sitting = self._keeping.sit(state, Where.of(runtime.execution_info))
         cut_off = was_cut_off(state["messages"])
         asked = [ToolCall(call["name"], call["args"], call["id"] or "", cut_off=cut_off) for call in calls]
@@ -269,7 +269,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]) -> Any:  # noqa: ANN401 - what a tool gives back
         """Run what was reserved, and nothing else."""
-        asked = as_edited(request)
+        asked = as_edited(request, self._toolbox)
         if not self._law.judges(asked.tool_call["name"]):
             return strip(handler(request), self._runner.ours)
         run = self._begin(asked)
@@ -333,7 +333,7 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]
     ) -> Any:  # noqa: ANN401 - what a tool gives back
         """As `wrap_tool_call`."""
-        asked = as_edited(request)
+        asked = as_edited(request, self._toolbox)
         if not self._law.judges(asked.tool_call["name"]):
             return strip(await handler(request), self._runner.ours)
         run = await self._beside(self._begin, asked)
@@ -383,11 +383,6 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     def _around(self, run: Run) -> AbstractContextManager[None]:
         observers = run.sitting.session.observers
         return nullcontext() if observers is None else observers.running(run.decision)
-
-    def _as_edited(self, call: Asked, state: AgentState[Any]) -> Asked:
-        """A call as it is to run: what a person has put in its place is completed as the model's own calls are."""
-        there = edited(call, state)
-        return call if there is call else self._toolbox.completed(there)
 
     def _take_in(
         self, sitting: Sitting, state: AgentState[Any], runtime: Runtime[Any], *, strays: bool
@@ -496,16 +491,5 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         return ExtendedModelResponse(response, Command(update={self._settings.keys.proposed: note}))
 
 
-def node_name(kind: str, name: str, default: str) -> str:
-    """What the nodes of a middleware are called by: its kind alone, if it has the name that it is given by default."""
-    return kind if name == default else f"{kind}.{name}"
-
-
 def _phase(direction: str) -> Literal["send", "recv"]:
     return "send" if direction == "!" else "recv"
-
-
-def _check_ids(calls: Sequence[Asked]) -> None:
-    for call in calls:
-        if not call["id"]:
-            raise ViolationError(f"the model has called {quote_text(call['name'])} without an id; nothing runs")

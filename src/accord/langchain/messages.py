@@ -10,9 +10,10 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.types import Command
 
 from accord.diagnostics.visible import clip
+from accord.errors import ViolationError
 from accord.integrations.batch import CUT_OFF
 from accord.integrations.reading import is_cut_off
-from accord.monitor.wording import name_plainly
+from accord.monitor.wording import name_plainly, quote_text
 from accord.projection.payloads import of_result
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ __all__ = [
     "add_update",
     "answer_to",
     "broken_calls",
+    "check_ids",
     "outcome_of",
     "pending_calls",
     "refusal",
@@ -76,6 +78,13 @@ def answer_to(call_id: str, state: object) -> ToolMessage | None:
         if isinstance(message, ToolMessage) and message.tool_call_id == call_id and message.id:
             return message
     return None
+
+
+def check_ids(calls: Sequence[Asked]) -> None:
+    """`ViolationError` for a call that could not be answered."""
+    for call in calls:
+        if not call["id"]:
+            raise ViolationError(f"the model has called {quote_text(call['name'])} without an id; nothing runs")
 
 
 def was_cut_off(messages: Sequence[AnyMessage]) -> bool:

@@ -12,10 +12,10 @@ from accord.errors import UsageError
 from accord.integrations.guard.coverage import Survey
 from accord.integrations.guard.observing import check_observers
 from accord.integrations.guard.options import Options, duration, make_policy
-from accord.langchain.hooks import GuardingMiddleware, node_name
+from accord.langchain.hooks import GuardingMiddleware
 from accord.langchain.law import Law
 from accord.langchain.manner import Manner
-from accord.langchain.schema import Keys
+from accord.langchain.schema import Keys, node_name
 from accord.langchain.sessions import CheckpointKeeping, Settings
 from accord.langchain.stored import StoreKeeping
 from accord.ledger.entries import check_key

@@ -15,12 +15,12 @@ from accord.integrations.guard.observing import check_observers
 from accord.integrations.guard.options import check_when_over
 from accord.langchain.fsm import ProtocolFSM, ToolRef
 from accord.langchain.homes import ThreadHome
-from accord.langchain.hooks import GuardingMiddleware, node_name
+from accord.langchain.hooks import GuardingMiddleware
 from accord.langchain.law_session import LawSession
 from accord.langchain.manner import Manner
 from accord.langchain.monitor import ProtocolMonitor, on_decision
 from accord.langchain.protocol_law import ProtocolLaw
-from accord.langchain.schema import Keys
+from accord.langchain.schema import Keys, node_name
 from accord.langchain.sessions import CheckpointKeeping, Keeping, Settings, Sitting
 from accord.ledger.entries import check_key
 from accord.ledger.ledger import check_ledger

@@ -15,7 +15,7 @@ from langchain.agents.middleware.types import AgentState, OmitFromInput, Private
 from accord.errors import UsageError
 from accord.monitor.wording import quote_text
 
-__all__ = ["TAKEN", "UNNAMED", "Keys", "ProtocolState", "make_schema", "protocol_keys"]
+__all__ = ["TAKEN", "UNNAMED", "Keys", "ProtocolState", "make_schema", "node_name", "protocol_keys"]
 
 TAKEN: list[str | None] = [None]
 """The update that takes everything off the list of returns."""
@@ -38,6 +38,11 @@ class Keys(NamedTuple):
         if name in get_type_hints(AgentState):
             raise UsageError(f"{quote_text(name)} is a key that every agent has; give the middleware another name")
         return cls(f"{name}_session", f"{name}_returns", f"{name}_proposed", f"{name}_paused", name)
+
+
+def node_name(kind: str, name: str, default: str) -> str:
+    """What the nodes of a middleware are called by: its kind alone, if it has the name that it is given by default."""
+    return kind if name == default else f"{kind}.{name}"
 
 
 UNNAMED = Keys.named("accord")
