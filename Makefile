@@ -14,7 +14,7 @@ COUNT ?= 160
 # Tests start Python hundreds of times, and images of containers often forbid it to keep what it has compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test soak mutants check bench docs page clean packages
+.PHONY: demo test soak mutants check bench docs pictures page clean packages
 
 demo: $(LIGHT)
 	@$(BIN)/python examples/booking/demo.py
@@ -60,6 +60,10 @@ bench: $(BENCH_READY) packages
 docs: $(READY)
 	$(BIN)/pip install -q -c constraints.txt -e '.[docs]'
 	$(BIN)/mkdocs build --strict
+
+# The pictures of the documents: terminals as text, pages as a browser shows them. Look at them before you commit.
+pictures: $(READY) packages
+	ACCORD_UPDATE_PICTURES=1 $(BIN)/python -m pytest -q tests/docs/test_pictures.py tests/browser/test_pictures.py
 
 clean:
 	rm -rf $(VENV) $(BENCH) web/node_modules tests/coding_agents/node_modules site build .mutants .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,7 +1,8 @@
-"""Every page of the studio in light and dark: the pictures of the documentation.
+"""Every page of the studio, and that of an audit, in light and dark: the pictures of the documentation.
 
-`ACCORD_UPDATE_PICTURES=1` writes them to `docs/pictures`. Pixels differ between machines, so what is kept is not
-compared; what is checked is that each page shows what its picture is about, and that light and dark differ.
+`ACCORD_UPDATE_PICTURES=1`, which `make pictures` sets, writes them to `docs/pictures`. Pixels differ between machines,
+so what is kept is not compared; what is checked is that each page shows what its picture is about, and that light and
+dark differ.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ import pytest
 from playwright.sync_api import expect
 
 from accord import Guard, ToolCall
-from tests.browser.conftest import ROOT
+from accord.audit import audit, make_report
+from accord.audit.outputs.page import write_page
+from tests.browser.conftest import ROOT, context_of
 from tests.browser.resting import resize, rest
 from tests.browser.test_step import open_template, write
 
@@ -82,10 +85,42 @@ def test_a_page_in_light_and_dark(page, served, name):
         expect(page.locator("html")).to_have_attribute("data-theme", theme)
         page.evaluate(CALM)
         rest(page)
-        taken[theme] = page.screenshot(type="jpeg", quality=72)
-        if os.environ.get("ACCORD_UPDATE_PICTURES"):
-            (PICTURES / f"studio-{name}-{theme}.jpg").write_bytes(taken[theme])
-        assert (PICTURES / f"studio-{name}-{theme}.jpg").stat().st_size < 150_000
+        taken[theme] = kept(f"studio-{name}-{theme}", page.screenshot(type="jpeg", quality=72))
+    differ(page, taken)
+
+
+def test_the_page_of_an_audit_in_light_and_dark(chromium, tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    path, runs = tmp_path / "audit.html", RUNS.relative_to(ROOT)
+    with (
+        audit(runs.with_name("payments.accord"), [str(runs)], jobs=1) as found,
+        path.open("w", encoding="utf-8") as stream,
+    ):
+        write_page(make_report(found, by=["model"]), stream)
+    taken = {}
+    for theme in ("light", "dark"):
+        with context_of(chromium, viewport={"width": 1100, "height": 900}, color_scheme=theme) as context:
+            page = context.new_page()
+            page.goto(path.as_uri())
+            expect(page.get_by_text("passed but violated")).to_be_visible()
+            expect(page.get_by_role("heading", name="What was violated")).to_be_visible()
+            rest(page)
+            taken[theme] = kept(f"audit-{theme}", page.screenshot(type="jpeg", quality=72))
+            if theme == "dark":
+                differ(page, taken)
+
+
+def kept(name, image):
+    """The picture that was taken, written if that is asked for; one of this name is there and not too large."""
+    path = PICTURES / f"{name}.jpg"
+    if os.environ.get("ACCORD_UPDATE_PICTURES"):
+        path.write_bytes(image)
+    assert path.stat().st_size < 150_000
+    return image
+
+
+def differ(page, taken):
+    """Light is light and dark is dark."""
     brightness = {theme: page.evaluate(BRIGHTNESS, b64encode(image).decode()) for theme, image in taken.items()}
     assert brightness["light"] > 180
     assert brightness["dark"] < 80

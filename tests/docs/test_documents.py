@@ -13,9 +13,11 @@ import sys
 from dataclasses import fields
 from pathlib import Path
 
+import click
 import pytest
 
 import accord
+from accord.cli.app import app
 from accord.diagnostics import Source
 from accord.limits import Limits
 from accord.sources.mapping_files import read_mapping
@@ -61,7 +63,7 @@ def test_configurations_and_mappings_load():
 
 
 def test_every_limit_is_documented_with_its_default():
-    page = (ROOT / "docs" / "limits.md").read_text()
+    page = (ROOT / "docs" / "reference" / "limits.md").read_text()
     for limit in fields(Limits):
         assert re.search(rf"\| `{limit.name}` \| {getattr(Limits(), limit.name):,}", page), limit.name
 
@@ -79,17 +81,38 @@ def template_page() -> str:
 
 
 def test_the_page_of_templates_matches_them():
-    page = ROOT / "docs" / "templates.md"
+    page = ROOT / "docs" / "how-to" / "templates.md"
     if os.environ.get("ACCORD_UPDATE_GOLDEN"):
         page.write_text(template_page())
     assert page.read_text() == template_page()
 
 
+HEADING = re.compile(r"^#{1,6} (.*)$", re.MULTILINE)
+ANCHOR = re.compile(r'<a id="([\w-]+)">')
+
+
+def places(page: Path) -> set[str]:
+    """What a link into a page can name: its headings as mkdocs and GitHub both write them, and anchors set by hand."""
+    text = page.read_text()
+    named = [re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading) for heading in HEADING.findall(BLOCK.sub("", text))]
+    slugs = {re.sub(r"[^\w\s-]", "", name).strip().lower().replace(" ", "-") for name in named}
+    return slugs | set(ANCHOR.findall(text))
+
+
 def test_links_lead_somewhere():
     for page in [*PAGES, ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md"]:
         prose = BLOCK.sub("", page.read_text())  # in code, what looks like a link is a call
-        for target in re.findall(r"\]\(([^)#:]+)(?:#[\w-]+)?\)", prose):
-            assert (page.parent / target).exists(), f"{page.name}: {target}"
+        for target, place in re.findall(r"\]\(([^)#:\s]*)(?:#([\w-]+))?\)", prose):
+            found = page.parent / target if target else page
+            assert found.exists(), f"{page.name}: {target}"
+            assert not place or place in places(found), f"{page.name}: {target}#{place}"
+
+
+def test_every_page_is_in_the_table_of_contents():
+    """`mkdocs build --strict` says it too; mkdocs is not where tests run."""
+    listed = re.findall(r"^ +- .*: ([\w/.-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+    pages = {str(page.relative_to(ROOT / "docs")) for page in PAGES[1:]}
+    assert sorted(listed) == sorted(name for name in pages if not re.fullmatch(r"errors/[EW]\d+\.md", name))
 
 
 CONSOLE = re.compile(r"^\$ accord (.*)\n((?:(?!\$ |```).*\n)*)", re.MULTILINE)
@@ -113,3 +136,33 @@ def test_commands_print_what_the_documents_show(arguments, output, monkeypatch):
     assert run.returncode in {0, 1}, run.stderr
     if output:
         assert run.stdout == output
+
+
+IN_BLOCK = re.compile(r"^(?: +- run: |\$ )?accord ([a-z][^\n#]*)", re.MULTILINE)
+IN_PROSE = re.compile(r"`accord ([a-z][^`\n]*)`")
+
+
+def written_commands(page: Path) -> list[str]:
+    text = page.read_text()
+    blocks = "\n".join(text for language, text in BLOCK.findall(text) if language in {"", "text", "console"})
+    return IN_BLOCK.findall(blocks) + IN_PROSE.findall(BLOCK.sub("", text))
+
+
+def faults(line: str) -> list[str]:
+    """What of a command as it is written, without `accord`, there is not: a command, or options of it."""
+    words, command = line.split(), app
+    while words and isinstance(command, click.Group):
+        word = words.pop(0)
+        found = command.get_command(click.Context(command), word)
+        if found is None:
+            return [word]
+        command = found
+    known = {name for option in command.params for name in (*option.opts, *option.secondary_opts)} | {"--help"}
+    return [name for name in re.findall(r"(?<!\S)--[a-z-]+", " ".join(words)) if name not in known]
+
+
+def test_every_command_that_is_written_is_there_with_its_options():
+    assert faults("audti") == ["audti"] and faults("trace diff a b --what") == ["--what"]
+    found = {(page.name, line): faults(line) for page in PAGES for line in written_commands(page)}
+    assert len(found) > 100
+    assert {where: wrong for where, wrong in found.items() if wrong} == {}

@@ -84,6 +84,6 @@ def test_the_distribution_is_the_project_that_is_imported():
     assert PROJECT["scripts"].keys() == {"accord"}
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/tutorial.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/tutorials/guard-an-agent.md"])
 def test_where_people_begin_it_is_said_how_to_install(page):
     assert f"pip install {PROJECT['name']}\n" in TEXTS[page]

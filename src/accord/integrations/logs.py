@@ -38,13 +38,17 @@ class LogObserver(Observer):
     def decided(self, watched: Watched, decisions: Sequence[Decision], seconds: float) -> None:
         """One record for each call."""
         for decision in decisions:
-            level = logging.INFO if decision.admitted and decision.verdict is None else logging.WARNING
+            level, what, why = logging.WARNING, str(decision.status), decision.message
+            if decision.admitted and decision.verdict is None:
+                level = logging.INFO
+            elif decision.admitted and not isinstance(decision.verdict, Ok | None):  # illegal, and let run all the same
+                what, why = "let run", decision.verdict.explain()
             said: dict[str, object] = {"seconds": seconds, "status": decision.status}
             if decision.verdict is not None:
                 said["verdict"] = type(decision.verdict).__name__.lower()
             if decision.review is not None:
                 said["review"] = decision.review.id
-            self._log(level, f"{decision.status}: ", decision.message, watched, decision.call, said)
+            self._log(level, f"{what}: ", why, watched, decision.call, said)
 
     def returned(self, watched: Watched, call: ToolCall, verdict: Verdict, seconds: float) -> None:
         """One record for each result."""

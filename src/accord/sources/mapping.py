@@ -1,6 +1,7 @@
 """Formats that a mapping describes: which records make a run, and what of a record is which message.
 
-A mapping is a small YAML file, so that runs in a format of one's own need no code. `docs/sources.md` describes it.
+A mapping is a small YAML file, so that runs in a format of one's own need no code.
+`docs/reference/sources.md` describes it.
 """
 
 from __future__ import annotations

@@ -247,7 +247,7 @@ def table():
 
 
 def test_the_documents_have_the_table():
-    page = ROOT / "docs" / "command-line.md"
+    page = ROOT / "docs" / "reference" / "command-line.md"
     if os.environ.get("ACCORD_UPDATE_GOLDEN"):
         page.write_text(re.sub(r"\| exit status \| of every command \|\n(\|.*\n)+", table(), page.read_text()))
     assert table() in page.read_text()

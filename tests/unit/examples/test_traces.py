@@ -31,7 +31,7 @@ def test_the_traces_are_what_the_agent_does(tmp_path, name, options):
     assert len(validate_file(path, config)) == len(options)
 
 
-PAGE = (FOLDER.parents[1] / "docs" / "traces.md").read_text()
+PAGE = (FOLDER.parents[1] / "docs" / "reference" / "traces.md").read_text()
 
 
 def test_the_validator_of_the_page_is_the_one_of_the_example():

@@ -101,6 +101,17 @@ def test_records_for_logs(caplog):
     assert caplog.records[0].accord["verdict"] == "violation"
 
 
+def test_a_call_that_is_let_run_is_logged_with_what_refused_it(caplog):
+    tools = {"search": lambda: 1, "book": lambda: 2}
+    guard = Guard("!search.!book.end", tools=tools, on_violation="observe", observers=[LogObserver()])
+    with caplog.at_level(logging.INFO, "accord.guard"):
+        guard.run([ToolCall("book", {}, "c1")])
+    told = caplog.records[0]
+    assert told.levelname == "WARNING"
+    assert told.getMessage().startswith("let run: book: `book` is not allowed yet")
+    assert (told.accord["status"], told.accord["verdict"]) == ("admitted", "violation")
+
+
 def test_a_logger_that_does_not_want_it_costs_no_text(caplog):
     guard = Guard("rec L.{!pay.L}", tools={"pay": lambda: 1}, observers=[LogObserver()])
     with caplog.at_level(logging.ERROR, "accord.guard"):
