@@ -14,7 +14,7 @@ COUNT ?= 160
 # Tests start Python hundreds of times, and images of containers often forbid it to keep what it has compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test soak mutants check bench docs pictures page clean packages
+.PHONY: demo quick test soak mutants check bench docs pictures page clean packages
 
 demo: $(LIGHT)
 	@$(BIN)/python examples/booking/demo.py
@@ -26,8 +26,12 @@ demo: $(LIGHT)
 	@echo "See both contracts in the browser, step through them, and drop the runs on the page \"Runs\":"
 	@echo "    $(BIN)/accord studio examples"
 
+# What a change needs at once, in less than a minute; what it is stands in tests/kinds.py.
+quick: $(READY)
+	$(BIN)/python -m pytest -q -m quick -n $(WORKERS) --dist worksteal
+
 test: $(READY) packages
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --durations=20
 
 # The long checks of `make test` at full volume: one part of them (`make soak PART=protocols`), or all in turn.
 soak: $(READY) packages

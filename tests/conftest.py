@@ -1,4 +1,4 @@
-"""What all tests share: the volume of the long checks, and health figures shown at the end of the run."""
+"""What all tests share: their kinds, the volume of the long checks, and health figures shown at the end of the run."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections import Counter
 
 import pytest
 
+from tests.kinds import KINDS, QUICK, TESTS, markers_of
 from tests.soaking import LONG, share_of
 
 
@@ -14,6 +15,24 @@ from tests.soaking import LONG, share_of
 def soak() -> bool:
     """Whether the long checks run at full volume (`make soak`)."""
     return bool(os.environ.get("ACCORD_SOAK"))
+
+
+def pytest_configure(config) -> None:
+    for kind, what in KINDS.items():
+        config.addinivalue_line("markers", f"{kind}: {what}")
+    config.addinivalue_line("markers", f"quick: what a change needs at once, of {', '.join(sorted(QUICK))}")
+
+
+def pytest_ignore_collect(collection_path, config) -> bool | None:
+    """Reading tests takes time as well: of a kind that is not asked for none is read."""
+    asked = QUICK if config.option.markexpr == "quick" else {config.option.markexpr} & set(KINDS)
+    is_folder_of_kind = collection_path.parent == TESTS and collection_path.name in KINDS
+    return True if asked and is_folder_of_kind and collection_path.name not in asked else None
+
+
+def pytest_itemcollected(item) -> None:
+    for marker in markers_of(item.path, item.name):
+        item.add_marker(marker)
 
 
 def pytest_collection_modifyitems(config, items) -> None:

@@ -17,9 +17,12 @@ import click
 import pytest
 
 import accord
+from accord import integrations
 from accord.cli.app import app
 from accord.diagnostics import Source
+from accord.diagnostics.agent_codes import AGENT_CODES
 from accord.limits import Limits
+from accord.sources import READERS
 from accord.sources.mapping_files import read_mapping
 from accord.templates import templates
 
@@ -68,6 +71,25 @@ def test_every_limit_is_documented_with_its_default():
         assert re.search(rf"\| `{limit.name}` \| {getattr(Limits(), limit.name):,}", page), limit.name
 
 
+def first_cells(page: str) -> set[str]:
+    """What stands in the first column of the tables of a page."""
+    return set(re.findall(r"[\w.-]+", " ".join(re.findall(r"^\| ([^|]*) \|", (ROOT / page).read_text(), re.MULTILINE))))
+
+
+def test_every_format_of_recorded_runs_is_documented():
+    assert {reader.name for reader in READERS} <= first_cells("docs/sources.md")
+
+
+def test_every_finding_of_lint_is_documented():
+    assert {code.code for code in AGENT_CODES} <= first_cells("docs/lint.md")
+
+
+def test_every_adapter_is_documented():
+    adapters = {f"accord.integrations.{name}" for name in integrations.__all__ if name.startswith("adapt_")}
+    assert len(adapters) >= 3
+    assert adapters <= first_cells("docs/integrations.md")
+
+
 def template_page() -> str:
     """The page of templates, from what `accord new` writes and the pages beside it."""
     parts = ["# Templates\n\nContracts to begin with: `accord new NAME` writes one, `accord step` walks through it.\n"]
@@ -100,7 +122,7 @@ def places(page: Path) -> set[str]:
 
 
 def test_links_lead_somewhere():
-    for page in [*PAGES, ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md"]:
+    for page in [*PAGES, *sorted(ROOT.glob("*.md"))]:
         prose = BLOCK.sub("", page.read_text())  # in code, what looks like a link is a call
         for target, place in re.findall(r"\]\(([^)#:\s]*)(?:#([\w-]+))?\)", prose):
             found = page.parent / target if target else page

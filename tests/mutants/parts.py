@@ -70,7 +70,7 @@ PARTS = {
     ),
     "langchain": Part(
         ("langchain",),
-        ("agents/*", "unit/examples/test_langchain*", "properties/test_shortcut.py", "kept/*"),
+        ("agents/*", "examples/test_langchain*", "properties/test_shortcut.py", "kept/*"),
         ("surfaces/test_surfaces.py::test_every_surface_says_what_the_reference_says[1]",),
     ),
     "sessions": Part(
@@ -87,7 +87,7 @@ PARTS = {
         ("agents/runtime",),
         (
             "unit/agents/*",
-            "unit/examples/test_agents.py",
+            "examples/test_agents.py",
             "properties/test_agents.py",
             "properties/test_trees.py",
             "properties/test_schedules.py",
@@ -99,7 +99,7 @@ PARTS = {
         ("trace",),
         (
             "unit/trace/*",
-            "unit/examples/test_traces.py",
+            "examples/test_traces.py",
             "unit/cli/test_trace.py",
             "properties/test_traces.py",
             "properties/test_fingerprints.py",

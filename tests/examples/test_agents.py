@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-EXAMPLE = Path(__file__).parents[3] / "examples" / "agents" / "stewards.py"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "agents" / "stewards.py"
 
 
 def test_the_stewards():

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLE = Path(__file__).parents[3] / "examples" / "approval"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "approval"
 CONTRACT = EXAMPLE / "approval.accord"
 WAITING = 3
 PAID = "*** 250 EUR leave"

@@ -12,7 +12,7 @@ import pytest
 
 from accord.trace import load_trace_config, read_trace, trace_fingerprint, validate_file, validate_with_config
 
-FOLDER = Path(__file__).parents[3] / "examples" / "traces"
+FOLDER = Path(__file__).parents[2] / "examples" / "traces"
 
 
 @pytest.mark.parametrize(("name", "options"), [("base", []), ("hasty", ["--hasty"])])

@@ -11,7 +11,7 @@ import pytest
 from accord import Guard, ToolCall, load
 from accord.audit import audit
 
-FOLDER = Path(__file__).parents[3] / "examples" / "browse_by_snapshot"
+FOLDER = Path(__file__).parents[2] / "examples" / "browse_by_snapshot"
 
 
 @pytest.mark.parametrize(

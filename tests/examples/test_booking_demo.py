@@ -12,7 +12,7 @@ from rich.console import Console
 
 from accord import Monitor
 
-DEMO = Path(__file__).parents[3] / "examples" / "booking" / "demo.py"
+DEMO = Path(__file__).parents[2] / "examples" / "booking" / "demo.py"
 
 
 @pytest.fixture(scope="module")

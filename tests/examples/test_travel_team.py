@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-FOLDER = Path(__file__).parents[3] / "examples" / "travel_team"
+FOLDER = Path(__file__).parents[2] / "examples" / "travel_team"
 
 
 def test_the_two_mistakes_are_refused_and_the_rest_goes_on():

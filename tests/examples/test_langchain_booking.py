@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-FILE = Path(__file__).parents[3] / "examples" / "langchain_booking" / "booking_agent.py"
+FILE = Path(__file__).parents[2] / "examples" / "langchain_booking" / "booking_agent.py"
 
 
 @pytest.fixture
