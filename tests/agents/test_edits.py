@@ -255,12 +255,21 @@ def another_tool(request):
     return request.override(tool=other, tool_call={**request.tool_call, "name": "fail", "args": {}})
 
 
+def another_tool_alone(request):
+    @tool
+    def refund(flight: str = "AZ1", amount: int = 10) -> str:
+        """Book nothing."""
+        raise AssertionError("it ran")
+
+    return request.override(tool=refund)
+
+
 def another_request(request):
     return type(request)({**request.tool_call, "args": {"amount": 999}}, request.tool, request.state, request.runtime)
 
 
 @pytest.mark.parametrize("tool_errors", ["tell", "raise"])
-@pytest.mark.parametrize("change", [arguments, in_place, one_less, another_tool, another_request])
+@pytest.mark.parametrize("change", [arguments, in_place, one_less, another_tool, another_tool_alone, another_request])
 def test_what_was_not_judged_does_not_enter_a_tool(recorder, run, change, tool_errors):
     ours = AccordMiddleware('rule "once" { at most 1 book }', tool_errors=tool_errors)
     agent = agent_with([SCRIPT[0], say(call("book", "b", amount=20)), "done"], recorder, ours, Changes(change))
@@ -272,6 +281,29 @@ def test_what_was_not_judged_does_not_enter_a_tool(recorder, run, change, tool_e
     assert reported(state.values)["out"] == []
     agent.update_state(config(), {"messages": [("user", "again")]})
     assert reported(state.values)["status"] == "complete"
+
+
+def test_what_is_changed_within_an_argument_does_not_enter_either(run):
+    sent = []
+
+    @tool
+    def book(to: list[str]) -> str:
+        """Book for all of these."""
+        sent.append(to)
+        return "booked"
+
+    def one_more(request):
+        request.tool_call["args"]["to"].append("eve")
+        return request
+
+    recorder = Recorder()
+    recorder.tools = [book]
+    agent = agent_with(
+        [say(call("book", "b", to=["ana"])), "done"], recorder, AccordMiddleware("!book.?book.end"), Changes(one_more)
+    )
+    state = run(agent, asked())
+    assert sent == []
+    assert of(state.values, "b").startswith("error: `book` was changed")
 
 
 def test_a_call_that_was_kept_out_is_taken_back(recorder, run):
@@ -372,6 +404,26 @@ def test_a_retry_of_a_call_that_is_right(recorder, run):
     agent = agent_with(SCRIPT, recorder, AccordMiddleware(BOOKING), Twice())
     state = run(agent, asked())
     assert recorder.names == ["search", "search", "book", "book"]
+    assert reported(state.values)["status"] == "complete"
+
+
+def test_a_second_try_is_held_to_what_was_judged_too(recorder, run):
+    class Second(AgentMiddleware):
+        def wrap_tool_call(self, request, handler):
+            done = handler(request)
+            with pytest.raises(NotDone, match="was changed after it was decided about"):
+                handler(arguments(request))
+            return done
+
+        async def awrap_tool_call(self, request, handler):
+            done = await handler(request)
+            with pytest.raises(NotDone, match="was changed after it was decided about"):
+                await handler(arguments(request))
+            return done
+
+    agent = agent_with([SCRIPT[1], "done"], recorder, AccordMiddleware("!book.?book.end"), Second())
+    state = run(agent, asked())
+    assert recorder.ran == [("book", "AZ1", 10)]
     assert reported(state.values)["status"] == "complete"
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -58,10 +59,10 @@ def as_edited(request: ToolCallRequest, toolbox: Toolbox) -> ToolCallRequest:
 def holding(request: ToolCallRequest, arguments: Mapping[str, Any]) -> ToolCallRequest:
     """The request with exactly these arguments, also for whoever puts the change of a person in their place."""
     call = request.tool_call.copy()
-    call["args"] = dict(arguments)
+    call["args"] = deepcopy(dict(arguments))
     if edited(call, request.state) is call:
         return request.override(tool_call=call)
-    edits = {**request.state[EDITS], call["id"]: {"name": call["name"], "args": dict(arguments)}}
+    edits = {**request.state[EDITS], call["id"]: {"name": call["name"], "args": call["args"]}}
     return request.override(tool_call=call, state={**request.state, EDITS: edits})
 
 
