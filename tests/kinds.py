@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.soaking import LONG
 
 TESTS = Path(__file__).parent
@@ -91,7 +93,7 @@ SLOW = frozenset(
 """What takes most of a second or longer and waits for `make test`; where need be, up to a colon in the parameters."""
 
 
-class NoKindError(ValueError):
+class NoKindError(pytest.UsageError):
     """A test that stands in no folder of `KINDS`."""
 
 
