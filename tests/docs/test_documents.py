@@ -77,17 +77,17 @@ def first_cells(page: str) -> set[str]:
 
 
 def test_every_format_of_recorded_runs_is_documented():
-    assert {reader.name for reader in READERS} <= first_cells("docs/sources.md")
+    assert {reader.name for reader in READERS} <= first_cells("docs/reference/sources.md")
 
 
 def test_every_finding_of_lint_is_documented():
-    assert {code.code for code in AGENT_CODES} <= first_cells("docs/lint.md")
+    assert {code.code for code in AGENT_CODES} <= first_cells("docs/reference/lint.md")
 
 
 def test_every_adapter_is_documented():
     adapters = {f"accord.integrations.{name}" for name in integrations.__all__ if name.startswith("adapt_")}
     assert len(adapters) >= 3
-    assert adapters <= first_cells("docs/integrations.md")
+    assert adapters <= first_cells("docs/how-to/any-sdk.md")
 
 
 def template_page() -> str:
