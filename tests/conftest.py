@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from tests.kinds import KINDS, QUICK, TESTS, markers_of
+from tests.kinds import KINDS, QUICK, TESTS, kind_of, markers_of
 from tests.soaking import LONG, share_of
 
 
@@ -18,6 +18,8 @@ def soak() -> bool:
 
 
 def pytest_configure(config) -> None:
+    for path in TESTS.glob("*/test_*.py"):  # said before processes are started, in which nobody would see it
+        kind_of(path)
     for kind, what in KINDS.items():
         config.addinivalue_line("markers", f"{kind}: {what}")
     config.addinivalue_line("markers", f"quick: what a change needs at once, of {', '.join(sorted(QUICK))}")

@@ -121,7 +121,7 @@ FILES = {
 PROOFS = {
     "A template": ("accord new greet-first && accord check greet-first.accord", "1 file is fine"),
     "A diagnostic": ("accord check long.accord", "warning[W019]: label has 90 characters"),
-    "A rule of lint": ("accord lint sleepy.py", "warning[W093]: `on_start` blocks every agent of the process"),
+    "A rule of lint": ("accord lint sleepy.py", "warning[W099]: `on_start` blocks every agent of the process"),
     "A reader of recorded runs": ("accord events search.accord runs.jsonl", "?search"),
     "An adapter for an SDK": ("python guarded.py", "paid 3"),
 }
