@@ -234,6 +234,13 @@ def test_messages_without_ids_are_known_by_what_they_say():
     assert said(ears.user(second.state, messages, None)) == 0
 
 
+@pytest.mark.parametrize("known", [AIMessage("yes"), SystemMessage("yes"), HumanMessage("hm"), HumanMessage("")])
+def test_what_others_said_or_the_user_has_said_otherwise_is_not_what_the_user_says(known):
+    ears, state = hearing()
+    here = ears.user(state, [known], None).state
+    assert said(ears.user(here, [known, HumanMessage("yes")], None)) == 1
+
+
 def test_an_id_is_not_taken_for_what_a_message_without_one_says():
     """Whoever chooses the ids of messages cannot keep another one from being heard."""
     ears, state = hearing()

@@ -68,6 +68,9 @@ def test_what_is_no_name_is_nobodys(name):
 
 
 @given(SESSIONS, SESSIONS)
+@example(("t/", "", 1), ("t", "", 1))
+@example(("t/", "a", 1), ("t", "/a", 1))
+@example(("t", "", 2), ("t#2", "", 1))
 def test_rivals_are_those_whom_version_0_1_called_the_same(one, other):
     one, other = Named(*one), Named(*other)
     if one.thread and other.thread and one != other:
