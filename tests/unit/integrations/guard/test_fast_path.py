@@ -8,6 +8,7 @@ import pytest
 
 from accord import Guard, ToolCall, compile
 from accord.integrations.guard.homes import MemoryHome
+from accord.integrations.guard.observing import Observer
 
 TEXT = "rec L.{!a.?a.L, !pay(amount <= 10).L, !stop.end}"
 ASKING = {
@@ -54,3 +55,22 @@ def test_calls_go_out_and_return_without_a_step_of_the_session(guard, way, ask, 
     assert guard.allowed() == ["!a", "!pay(amount <= 10)", "!stop"]
     monkeypatch.undo()
     assert not guard.run([ToolCall("pay", {"amount": 11})])[0].ok
+
+
+@pytest.mark.parametrize("identity", ["", "c"])
+def test_what_is_taken_from_there_is_what_the_long_way_has(identity):
+    """While two calls are out, and when one of them has returned."""
+    contract, seen = compile("rec L.!a.L"), []
+
+    def asked(**options):
+        guard = Guard(contract, **options)
+        guard.register("a", lambda n: seen.append(guard._session.state()) or n)
+        guard.run([ToolCall("a", {"n": n}, identity and f"{identity}{n}") for n in range(2)])
+
+    for _ in range(3):
+        asked()
+    seen.clear()
+    asked()
+    asked(observers=[Observer()])
+    assert seen[:2] == seen[2:]
+    assert [len(state.running()) for state in seen] == [2, 1] * 2

@@ -507,6 +507,13 @@ def test_a_program_that_was_not_given_the_right_does_not(guard_of, tools_named, 
     assert tools.ran == []
 
 
+def test_what_is_no_step_of_a_person_is_reported_in_anybodys_name_and_such_a_step_in_nobodys_is_none(guard_of):
+    guard = guard_of("?remind.?Approval by human.!pay.end")
+    assert guard.receive("remind", by="ana") == Ok()
+    assert type(guard.receive("Approval")) is Violation
+    assert guard.allowed() == ["?Approval by human"]
+
+
 def test_the_right_is_of_the_guard_and_not_of_the_session(shared_of, tools_named):
     contract, tools = "?Approval by human.!pay.end", tools_named("pay")
     cron, desk = shared_of(contract, tools=tools), shared_of(contract, tools=tools, events=["Approval"])

@@ -7,7 +7,10 @@ import json
 import pytest
 
 from accord import Guard, MemoryStore, SQLiteStore, StoredSession, ToolCall, UsageError
+from accord.calls.entries import Out
+from accord.integrations.guard import codec
 from accord.integrations.guard.reading import guard_object, guarded_session
+from accord.integrations.guard.state import EMPTY_DESK
 from accord.testing import Fault, FaultyStore
 
 
@@ -87,6 +90,13 @@ def test_the_end_of_a_call_that_was_lost_is_in_the_ledger_where_it_is_told():
     last = entries(store)[-1]
     assert (last["event"], last["payload"]["n"], last["meta"]) == ("?a", 1, {"call": "c1"})
     assert guard.status == "complete"
+
+
+def test_what_a_record_leaves_out_is_as_in_a_session_that_has_just_begun():
+    assert codec.read_beside(b"{}") == ((), EMPTY_DESK)
+    called = {"ticket": "c1", "name": "a", "digest": "d", "events": [], "arguments": {"n": 1}, "started": True}
+    (out,), _ = codec.read_beside(json.dumps({"log": [called]}).encode())
+    assert out == Out("c1", "a", {"n": 1}, "d", (), started=True)
 
 
 def test_what_programs_are_told_of_a_session_is_a_copy():
