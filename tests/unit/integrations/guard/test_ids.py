@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from accord import Guard, Ok, ToolCall
-from accord.integrations.guard.ending import REMEMBERED
 
+REMEMBERED = 64
+"""Calls that are known by their ids, as the page about guards says."""
 LOOP = "rec L.{!a.L, !b.L, !stop.end}"
 
 

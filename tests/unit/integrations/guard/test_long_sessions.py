@@ -9,9 +9,10 @@ import pytest
 
 from accord import Guard, MemoryStore, NotDone, Ok, SQLiteStore, StoredSession, ToolCall, UsageError
 from accord.integrations.guard import codec, reviewing
-from accord.integrations.guard.ending import REMEMBERED
 from accord.integrations.guard.patience import _COUNTED
 
+REMEMBERED = 64
+"""Calls that are known by their ids, as the page about guards says."""
 ASKED = 'rule "asked" { before each pay require Approval by human }'
 LASTS = 60
 MOST = reviewing.MOST_OPEN + reviewing._MOST_UNUSED + reviewing._REMEMBERED
