@@ -353,6 +353,22 @@ def test_no_more_is_shown_than_can_be_read():
     assert question.value["earlier"] == 10
 
 
+@pytest.mark.parametrize("way", ["sync", "async"])
+def test_nothing_is_looked_up_while_nobody_is_asked(way, monkeypatch):
+    """What a question shows costs as much as the conversation is long, so only questions pay for it."""
+
+    def never(*_):
+        raise AssertionError("nobody is asked")
+
+    monkeypatch.setattr("accord.langchain.questions.gather", never)
+    script = [say(call("search", "a")), say(call("pay", "b", amount=1)), "done"]
+    agent, _ = agent_of(script, AccordMiddleware("""
+        rule "ask" { before each pay(amount > 5) require Approval by human }
+    """), World())  # fmt: skip
+    run = agent.invoke if way == "sync" else lambda *given: asyncio.run(agent.ainvoke(*given))
+    assert run(asked(), config())["accord"]["ended_early"] is False
+
+
 def test_what_was_shown_once_is_not_shown_again_after_an_answer_however_much_has_run():
     """Also if so much has run since that the call is not known any more."""
     world = World()

@@ -153,10 +153,10 @@ class GuardingMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         """
         sitting = self._keeping.sit(state, Where.of(runtime.execution_info))
         paused = self._is_paused(state)
-        shown = self._shows(sitting)
-        written_over = any(state.get(name) != value for name, value in shown.items())
-        if paused and written_over and not sitting.has_moved_since(run_of(runtime)):
-            return {**shown, "jump_to": "end"}  # by somebody else, while people are asked
+        if paused and not sitting.has_moved_since(run_of(runtime)):
+            shown = self._shows(sitting)
+            if any(state.get(name) != value for name, value in shown.items()):
+                return {**shown, "jump_to": "end"}  # somebody has written over it while people are asked
         strays = self._hearing.users and self._hearing.has_strays(sitting.opened.state, state["messages"])
         if sitting.is_still and not self._law.asks_about_steps and not strays:
             return None

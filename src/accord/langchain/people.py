@@ -64,10 +64,10 @@ class Asking(NamedTuple):
     forms: Forms
 
 
-def asking(law: Law, where: Asking, evidence: Evidence, announce: Callable[[], None] = lambda: None) -> Ask:
+def asking(law: Law, where: Asking, gather: Callable[[], Evidence], announce: Callable[[], None] = lambda: None) -> Ask:
     """Ask by an interrupt, again and again until the answer is one; `announce` is told whenever somebody is asked.
 
-    `evidence` is what people are shown beside the questions.
+    `gather` finds what people are shown beside the questions; most batches need nobody.
     """
     to = where.reviewer or ANYBODY
     unnamed = where.reviewer or (None if law.needs_names else NOBODY)
@@ -77,6 +77,7 @@ def asking(law: Law, where: Asking, evidence: Evidence, announce: Callable[[], N
         names = {_name(question, where): question.review for question in questions}
         named = [question._replace(review=name) for name, question in zip(names, questions, strict=True)]
         asked.update(names)
+        evidence = gather()
         while True:
             shown = _shown(named, where, evidence, to, error)
             unsaid = _why_by_id(where, len(asked))

@@ -82,7 +82,7 @@ class Questions:
         sitting.fold(rehearsed)
         asked = rehearsed.state()
         where = self._asking(sitting, runtime, was_moved(state, self._settings))
-        ask = asking(self._law, where, gather(state["messages"], asked.desk))
+        ask = asking(self._law, where, lambda: gather(state["messages"], asked.desk))
         return asked, ask_about_step(self._law, rehearsed, ask)
 
     def about_calls(
@@ -107,8 +107,8 @@ class Questions:
 
         changed = has_changed(state, Where.of(runtime.execution_info), self._settings, self._law.policy.contract.digest)
         changed = changed or has_edits(state)
-        evidence = gather(state["messages"], before.desk)
-        put = asking(self._law, self._asking(sitting, runtime, changed), evidence, announce)
+        where = self._asking(sitting, runtime, changed)
+        put = asking(self._law, where, lambda: gather(state["messages"], before.desk), announce)
 
         def ask(questions: Sequence[Question], error: str | None) -> Mapping[str, Answer]:
             if said and self._keeping.direct:
